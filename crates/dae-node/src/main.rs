@@ -1,0 +1,2 @@
+//! The dae-node command line.
+fn main() {}

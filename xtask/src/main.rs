@@ -1,0 +1,2 @@
+//! The developer's one door.
+fn main() {}
