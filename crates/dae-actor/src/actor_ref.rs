@@ -149,7 +149,7 @@ impl<A: Actor> ActorRef<A> {
     pub async fn end(&self, deadline: Duration) -> Result<Stopped, AskError> {
         let stopped = async {
             // A stopped actor cannot be told; that is as good as done.
-            drop(self.addr.send(End::<A>(PhantomData)).await);
+            let _ = self.addr.send(End::<A>(PhantomData)).await;
             self.stopped().await
         };
         tokio::time::timeout(deadline, stopped)

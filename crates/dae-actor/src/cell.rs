@@ -127,10 +127,10 @@ impl<A: Actor> actix::Actor for Cell<A> {
     }
 
     fn stopped(&mut self, _: &mut Self::Context) {
-        if let Some(mut actor) = self.actor.take() {
-            if let Err(cause) = caught(|| actor.stopped()) {
-                self.status.panicked(&cause);
-            }
+        if let Some(mut actor) = self.actor.take()
+            && let Err(cause) = caught(|| actor.stopped())
+        {
+            self.status.panicked(&cause);
         }
         self.status.stop(Stopped::InOrder);
     }

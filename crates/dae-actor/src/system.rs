@@ -1,7 +1,8 @@
 //! Starts actors and ends them all.
 
 use crate::cell::Cell;
-use crate::{Actor, ActorRef, Restart, Status};
+use crate::{Actor, ActorRef, Restart, Status, Stopped};
+use actix::dev::channel::channel;
 use actix::{Arbiter, ArbiterHandle};
 use std::future::Future;
 use std::sync::Arc;
@@ -82,12 +83,16 @@ impl System {
         let status = Arc::new(Status::new(spawn.name, spawn.mailbox));
         let arbiter = self.arbiter(spawn.thread);
         let record = status.clone();
-        let addr = <Cell<A> as actix::Actor>::start_in_arbiter(&arbiter, move |context| {
-            // Tickets bound the mailbox, exactly; actix's own bound is by the sender.
-            context.set_mailbox_capacity(0);
-            Cell::new(factory, spawn.restart, record)
+        // Tickets bound the mailbox, exactly; actix's own bound is by the sender, so it is put out of the way (0).
+        let (sender, receiver) = channel(0);
+        let started = arbiter.spawn_fn(move || {
+            let cell = Cell::new(factory, spawn.restart, record);
+            actix::spawn(actix::Context::with_receiver(receiver).into_future(cell));
         });
-        ActorRef::new(addr, status)
+        if !started {
+            status.stop(Stopped::Panicked("its thread could not be started".into()));
+        }
+        ActorRef::new(actix::Addr::new(sender), status)
     }
 
     fn arbiter(&mut self, thread: Thread) -> ArbiterHandle {

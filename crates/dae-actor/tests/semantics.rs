@@ -1,5 +1,6 @@
 //! The promises of docs/runtime-semantics.md, one test each, on real threads.
 
+#![allow(clippy::unwrap_used)]
 use dae_actor::{
     Actor, ActorRef, AskError, Context, Handler, Message, Restart, Spawn, Stopped, System, TellError,
 };
