@@ -45,6 +45,12 @@ pub enum AskError {
         /// The bound that was given.
         deadline: Duration,
     },
+    /// The actor dropped the answering end, as by a panic between the question and the answer.
+    #[error("{name} failed before it answered")]
+    Dropped {
+        /// The actor's name.
+        name: String,
+    },
     /// The actor panicked on this very message.
     #[error("{name} failed: {cause}")]
     Panicked {

@@ -7,6 +7,7 @@
 //! | `cell` | what surrounds an actor: catches its panics, restarts it from its factory |
 //! | `context` | [`Context`]: what an actor sees of its surroundings |
 //! | `policy` | [`Restart`]: how often and how soon an actor is restarted |
+//! | `reply` | [`ReplyTo`]: an answer that comes later than the turn that asked for it |
 //! | `status` | [`Status`]: what is known of an actor: restarts, first cause, whether it stopped |
 //! | `system` | [`System`]: starts actors, ends them all |
 //!
@@ -17,6 +18,7 @@ mod cell;
 mod context;
 mod panics;
 mod policy;
+mod reply;
 mod status;
 mod system;
 
@@ -24,5 +26,6 @@ pub use actor::{Actor, Handler, Message};
 pub use actor_ref::{ActorRef, AskError, TellError};
 pub use context::Context;
 pub use policy::Restart;
+pub use reply::{Reply, ReplyTo, reply};
 pub use status::{Status, Stopped};
 pub use system::{Spawn, System, Thread};

@@ -242,3 +242,16 @@ fn two_systems_live_in_one_process() {
         assert_eq!(t.join().unwrap(), Ok(1));
     }
 }
+
+#[test]
+fn a_reply_may_come_later_or_be_dropped() {
+    System::run(|_| async move {
+        let (to, later) = dae_actor::reply("oracle");
+        to.send(42);
+        assert_eq!(later.within(SOON).await, Ok(42));
+        let (to, never) = dae_actor::reply::<u32>("oracle");
+        drop(to);
+        assert_eq!(never.within(SOON).await, Err(AskError::Dropped { name: "oracle".into() }));
+    })
+    .unwrap();
+}
