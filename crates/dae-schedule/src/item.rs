@@ -9,8 +9,8 @@ use crate::problem::{BAD_VALUE, MISPLACED, NOT_YET, Problem, SYNTAX, TWICE, UNKN
 use crate::step::{Closing, step};
 use crate::token::{Kind, Text, Token, shown};
 use crate::vocabulary::{
-    OPTIMIZERS, PLACES, PLACES_NOT_YET, all_items, attributes, is_item, listed, nearest, owner, purpose,
-    suggestion,
+    OPTIMIZER_SETTINGS, OPTIMIZERS, PLACES, PLACES_NOT_YET, all_items, attributes, is_item, listed, nearest,
+    owner, purpose, suggestion,
 };
 
 /// An item with its place; what it holds is missing where it was wrong, and that has been reported.
@@ -208,9 +208,14 @@ pub(crate) fn stray(op: &str, attribute: &Attribute<'_>) -> Problem {
         let message = format!("`{name}` of `{op}` is not yet available");
         return Problem::new(NOT_YET, at, message, format!("leave `{name}` out"));
     }
-    if is_item(name) {
-        let message = format!("`{name}` begins an item of its own");
-        return Problem::new(SYNTAX, at, message, format!("write `|` before `{name}`"));
+    if op == "step" && OPTIMIZER_SETTINGS.contains(&name) {
+        let message = format!("`{name}` is a setting of the optimizer");
+        return Problem::new(
+            MISPLACED,
+            at,
+            message,
+            "write it in the optimizer's brackets: `adam(1e-3, wd=0)`",
+        );
     }
     if let Some(owner) = owner(name) {
         let message = format!("`{name}` belongs to `{owner}`, not to `{op}`");

@@ -3,7 +3,8 @@
 use crate::fold::Fold;
 use crate::item::{Item, ItemKind, item};
 use crate::problem::{Problem, SORTS, SYNTAX, TOO_LONG, TOO_MANY};
-use crate::token::{Token, shown, tokens};
+use crate::token::{Kind, Text, Token, shown, tokens};
+use crate::vocabulary::is_item;
 use crate::word::Word;
 
 /// The longest word that is read, in bytes.
@@ -49,17 +50,44 @@ fn items<'a>(text: &'a str, problems: &mut Vec<Problem>) -> Vec<Item<'a>> {
     }
     let mut items = Vec::new();
     let mut start = 0;
-    for group in tokens.split(|token| token.is('|')) {
-        match group.split_first() {
-            Some((first, rest)) => items.push(item(text, first, rest, problems)),
-            None => problems.push(no_item(&tokens, start)),
-        }
-        if group.first().is_some_and(|first| first.text.text == "phase") {
-            break; // a phase has words of its own in brackets, up to the end of the text
+    for mut group in tokens.split(|token| token.is('|')) {
+        if group.is_empty() {
+            problems.push(no_item(&tokens, start));
         }
         start += group.len() + 1;
+        while let Some((first, rest)) = group.split_first() {
+            let (rest, more) = rest.split_at(until_next_item(rest));
+            items.push(item(text, first, rest, problems));
+            if first.text.text == "phase" {
+                return items; // a phase has words of its own in brackets, up to the end of the text
+            }
+            problems.extend(more.first().map(no_bar));
+            group = more;
+        }
     }
     items
+}
+
+/// How many tokens stand before the name of another item, which lacks its bar.
+fn until_next_item(rest: &[Token<'_>]) -> usize {
+    let mut open_brackets = 0_usize;
+    let mut is_value = false;
+    for (place, token) in rest.iter().enumerate() {
+        match token.kind {
+            Kind::Symbol('(') => open_brackets += 1,
+            Kind::Symbol(')') => open_brackets = open_brackets.saturating_sub(1),
+            Kind::Name if open_brackets == 0 && !is_value && is_item(token.text.text) => return place,
+            _ => {}
+        }
+        is_value = token.is('=') || token.is('@') || token.is('/');
+    }
+    rest.len()
+}
+
+fn no_bar(item: &Token<'_>) -> Problem {
+    let Text { text, at } = &item.text;
+    let message = format!("`{text}` begins an item of its own, and no `|` stands before it");
+    Problem::new(SYNTAX, at.clone(), message, format!("write `| {text}`"))
 }
 
 /// Nothing stands between two bars, or before the first or after the last; blames the nearest bar.
@@ -89,8 +117,8 @@ fn sorts(items: &[Item<'_>], problems: &mut Vec<Problem>) {
             ItemKind::Step(_) => closed = true,
             ItemKind::Fold(_) if closed => {
                 let (instead, later) = match text.text.starts_with("accum") {
-                    true => ("every", "`every` repeats whole steps"),
-                    false => ("join", "`join` runs whole models side by side"),
+                    true => ("every k", "`every` repeats whole steps"),
+                    false => ("join n", "`join` runs whole models side by side"),
                 };
                 problems.push(Problem::new(
                     SORTS,
@@ -118,36 +146,43 @@ fn sorts(items: &[Item<'_>], problems: &mut Vec<Problem>) {
 
 /// What each kind of fold multiplies to stays within [`MAX_COUNT`], and all of them together within 32 bits.
 fn limits(items: &[Item<'_>], problems: &mut Vec<Problem>) {
-    let (mut accum, mut workers) = (1_u64, 1_u64);
+    let before = problems.len();
+    let micro_batches = |fold: Fold| if let Fold::Accum(count) = fold { count } else { 1 };
+    let workers = |fold: Fold| {
+        if let Fold::Split { workers, .. } = fold {
+            workers
+        } else {
+            1
+        }
+    };
+    problems.extend(over(items, micro_batches, MAX_COUNT, "micro-batches"));
+    problems.extend(over(items, workers, MAX_COUNT, "workers"));
+    if problems.len() == before {
+        let both = |fold: Fold| micro_batches(fold) * workers(fold);
+        problems.extend(over(items, both, u32::MAX, "micro-batches over all workers"));
+    }
+}
+
+/// Blames the first fold that takes the product of the counts over `most`.
+fn over(items: &[Item<'_>], count: impl Fn(Fold) -> u32, most: u32, what: &str) -> Option<Problem> {
+    let mut product = 1_u64;
     for Item { text, kind } in items {
         let ItemKind::Fold(Some(fold)) = kind else {
             continue;
         };
-        let (product, count, what) = match fold {
-            Fold::Accum(count) => (&mut accum, *count, "micro-batches"),
-            Fold::Split { workers: count, .. } => (&mut workers, *count, "workers"),
-        };
-        let before = *product;
-        *product = before * u64::from(count);
-        let limit = u64::from(MAX_COUNT);
-        let (asked, most) = match accum.checked_mul(workers) {
-            _ if before * u64::from(count) > limit => (before * u64::from(count), limit),
-            Some(together) if together <= u64::from(u32::MAX) => continue,
-            _ => (accum * workers, u64::from(u32::MAX)),
-        };
-        let what = if most == limit {
-            what
-        } else {
-            "micro-batches over all workers"
-        };
-        problems.push(Problem::new(
-            TOO_MANY,
-            text.at.clone(),
-            format!("up to here the word multiplies to {asked} {what}, and {most} is the most"),
-            "make one of the counts smaller",
-        ));
-        return;
+        product *= u64::from(count(*fold));
+        if product > u64::from(most) {
+            let message =
+                format!("up to here the word multiplies to {product} {what}, and {most} is the most");
+            return Some(Problem::new(
+                TOO_MANY,
+                text.at.clone(),
+                message,
+                "make one of the counts smaller",
+            ));
+        }
     }
+    None
 }
 
 fn assembled(items: &[Item<'_>]) -> Option<Word> {

@@ -16,6 +16,9 @@ const ITEMS_NOT_YET: &[(&str, &str)] = &[
 /// The optimizers that run today.
 pub(crate) const OPTIMIZERS: &[&str] = &["adam", "adamw", "sgd"];
 
+/// What may stand in the brackets of one optimizer or another.
+pub(crate) const OPTIMIZER_SETTINGS: &[&str] = &["lr", "momentum", "nesterov", "beta1", "beta2", "eps", "wd"];
+
 /// The places that a `split` may name today, while all workers are on one node.
 pub(crate) const PLACES: &[&str] = &["device", "node"];
 
