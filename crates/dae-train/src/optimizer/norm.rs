@@ -1,8 +1,6 @@
 //! The norm of a gradient.
 
-use super::sweep::BLOCK;
-
-/// Partial sums kept side by side, a divisor of [`BLOCK`] and wide enough to hide the latency of an addition.
+/// Partial sums kept side by side, enough to hide the latency of an addition.
 const LANES: usize = 16;
 
 /// The sum of squares of `(g0 + g1 + ...) * scale` over one slice, in f64, in an order that depends on the slice's
@@ -23,26 +21,39 @@ pub fn sum_of_squares(grads: &[&[f32]], scale: f32) -> f64 {
         #[inline(always)]
         || {
             let mut lanes = [0.0f64; LANES];
-            for start in (0..first.len()).step_by(BLOCK) {
-                let range = start..first.len().min(start + BLOCK);
-                // The last block is filled up with zeros, which add nothing.
-                let mut sums = [0.0f32; BLOCK];
-                sums[..range.len()].copy_from_slice(&first[range.clone()]);
+            let (groups, tail) = first.as_chunks::<LANES>();
+            for (at, group) in groups.iter().enumerate() {
+                let mut sums = *group;
                 for slot in rest {
-                    for (sum, g) in sums.iter_mut().zip(&slot[range.clone()]) {
-                        *sum += g;
-                    }
+                    add(&mut sums, &slot.as_chunks::<LANES>().0[at]);
                 }
-                for group in sums.chunks_exact(LANES) {
-                    for (lane, sum) in lanes.iter_mut().zip(group) {
-                        let g = f64::from(sum * scale);
-                        *lane += g * g;
-                    }
-                }
+                add_squares(&mut lanes, &sums, scale);
             }
+            // The tail is filled up with zeros, which add nothing.
+            let mut sums = [0.0; LANES];
+            sums[..tail.len()].copy_from_slice(tail);
+            for slot in rest {
+                add(&mut sums, slot.as_chunks::<LANES>().1);
+            }
+            add_squares(&mut lanes, &sums, scale);
             lanes.iter().sum()
         },
     )
+}
+
+#[inline(always)]
+fn add(sums: &mut [f32; LANES], slot: &[f32]) {
+    for (sum, g) in sums.iter_mut().zip(slot) {
+        *sum += g;
+    }
+}
+
+#[inline(always)]
+fn add_squares(lanes: &mut [f64; LANES], sums: &[f32; LANES], scale: f32) {
+    for (lane, sum) in lanes.iter_mut().zip(sums) {
+        let g = f64::from(sum * scale);
+        *lane += g * g;
+    }
 }
 
 #[cfg(test)]

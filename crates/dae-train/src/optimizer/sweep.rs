@@ -1,7 +1,7 @@
 //! The one loop of all optimizers: sum the slots, check, update.
 
-/// Elements a block: its gradient sums (4 KiB) stay in the first-level cache between being summed and being used.
-pub(super) const BLOCK: usize = 1024;
+/// Elements a block: its gradient sums (8 KiB) stay in the first-level cache between being summed and being used.
+const BLOCK: usize = 2048;
 
 /// The bits of +infinity: as integers, the bits of every finite magnitude lie below.
 const INFINITY_BITS: u32 = 0x7f80_0000;
@@ -30,6 +30,8 @@ pub(super) fn sweep<const S: usize>(
         [] => run(n, |_| 0.0, params, state, &update),
         [a] => run(n, |i| a[i] * scale, params, state, &update),
         [a, b] => run(n, |i| (a[i] + b[i]) * scale, params, state, &update),
+        [a, b, c] => run(n, |i| (a[i] + b[i] + c[i]) * scale, params, state, &update),
+        [a, b, c, d] => run(n, |i| (a[i] + b[i] + c[i] + d[i]) * scale, params, state, &update),
         [first, rest @ ..] => {
             let mut state = state;
             let mut worst = 0;
