@@ -6,11 +6,15 @@
 //! | [`data`] | datasets, the order of samples, corruption, batches |
 //! | [`layout`] | where each parameter tensor lies in the flat buffer |
 //! | [`checkpoint`] | writing and finding checkpoints |
+//! | [`optimizer`] | SGD, Adam and AdamW on flat buffers |
 //! | [`metrics`] | how good a reconstruction is |
 //! | [`picture`] | the pictures a run leaves behind |
+//! | [`run_folder`] | the folder a run writes into, and its event log |
 pub mod checkpoint;
 pub mod data;
 pub mod layout;
 pub mod metrics;
+pub mod optimizer;
 pub mod picture;
+pub mod run_folder;
 pub mod topology;
