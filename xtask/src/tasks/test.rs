@@ -1,0 +1,33 @@
+//! All tests: those without libtorch first, then the rest against one release build of it.
+use super::build;
+use crate::failure::Outcome;
+use crate::workspace::Workspace;
+use crate::{libtorch, step};
+
+/// Sets everything up, then runs every test of the workspace.
+pub fn test(workspace: &Workspace) -> Outcome {
+    libtorch::ensure(workspace)?;
+    // The default members in the dev profile. They must not need libtorch, so they are not told where it is.
+    let mut without_libtorch = workspace.cargo(&["test"]);
+    without_libtorch
+        .env_remove("LIBTORCH")
+        .env_remove("LIBTORCH_USE_PYTORCH");
+    step::run(without_libtorch)?;
+    // libtorch's bindings take minutes to compile: once, in release.
+    build(workspace)?;
+    let mut fetch = workspace.program("dae-node");
+    fetch.args(["data", "fetch", "mnist"]);
+    step::run(fetch)?;
+    step::run(workspace.cargo(&[
+        "test",
+        "--release",
+        "-p",
+        "dae-torch",
+        "-p",
+        "dae",
+        "-p",
+        "dae-tests",
+        "-p",
+        "my-trainer",
+    ]))
+}
