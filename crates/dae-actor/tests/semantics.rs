@@ -251,7 +251,12 @@ fn a_reply_may_come_later_or_be_dropped() {
         assert_eq!(later.within(SOON).await, Ok(42));
         let (to, never) = dae_actor::reply::<u32>("oracle");
         drop(to);
-        assert_eq!(never.within(SOON).await, Err(AskError::Dropped { name: "oracle".into() }));
+        assert_eq!(
+            never.within(SOON).await,
+            Err(AskError::Dropped {
+                name: "oracle".into()
+            })
+        );
     })
     .unwrap();
 }

@@ -14,7 +14,7 @@ pub struct Progress {
     pub step: u64,
     /// The mean loss of the latest committed steps, smoothed over about twenty.
     pub loss: Option<f64>,
-    /// Samples since the process began.
+    /// Samples consumed since the run began.
     pub samples: u64,
     /// How often each rank was the slowest to compute.
     pub slowest: Vec<u64>,
@@ -26,8 +26,12 @@ impl Board {
         let mut progress = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for record in &committed.steps {
             progress.step = record.step;
-            progress.samples += record.samples;
-            progress.loss = Some(progress.loss.map_or(record.loss, |l| l + (record.loss - l) / 20.0));
+            progress.samples = record.samples;
+            progress.loss = Some(
+                progress
+                    .loss
+                    .map_or(record.loss, |l| l + (record.loss - l) / 20.0),
+            );
         }
         progress.slowest.resize(committed.slowest.len(), 0);
         for (sum, n) in progress.slowest.iter_mut().zip(&committed.slowest) {

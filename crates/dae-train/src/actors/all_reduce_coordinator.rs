@@ -53,15 +53,30 @@ impl AllReduceCoordinator {
         recorder: ActorRef<Recorder>,
         restarts: u32,
     ) -> Self {
-        Self { group, workers, recorder, restarts, generation: 0, ends: Vec::new(), stop: None, done: None }
+        Self {
+            group,
+            workers,
+            recorder,
+            restarts,
+            generation: 0,
+            ends: Vec::new(),
+            stop: None,
+            done: None,
+        }
     }
 
     fn form(&mut self, first: u64, context: &mut Context<'_, Self>) {
         self.generation += 1;
         self.ends = self.workers.iter().map(|_| None).collect();
         // Each step is bounded by the barrier, so a lease is bounded too; the bound only has to be finite.
-        let steps = u32::try_from(self.group.total_steps - first).unwrap_or(u32::MAX).saturating_add(2);
-        let deadline = self.group.stall.saturating_mul(steps).min(Duration::from_secs(1 << 31));
+        let steps = u32::try_from(self.group.total_steps - first)
+            .unwrap_or(u32::MAX)
+            .saturating_add(2);
+        let deadline = self
+            .group
+            .stall
+            .saturating_mul(steps)
+            .min(Duration::from_secs(1 << 31));
         for (rank, worker) in self.workers.iter().enumerate() {
             let worker = worker.clone();
             let lease = async move { worker.ask(Lease { first }, deadline).await };
@@ -84,11 +99,21 @@ impl AllReduceCoordinator {
 
     /// All workers have come back.
     fn decide(&mut self, mut ends: Vec<Result<LeaseEnd, AskError>>, context: &mut Context<'_, Self>) {
-        if let Some(end) = ends.iter().position(|e| matches!(e, Ok(LeaseEnd::Left { .. }))).map(|i| ends.swap_remove(i))
-            && let Ok(LeaseEnd::Left { step, loss, mut snapshot }) = end
+        if let Some(end) = ends
+            .iter()
+            .position(|e| matches!(e, Ok(LeaseEnd::Left { .. })))
+            .map(|i| ends.swap_remove(i))
+            && let Ok(LeaseEnd::Left {
+                step,
+                loss,
+                mut snapshot,
+            }) = end
         {
             for other in ends {
-                if let Ok(LeaseEnd::Left { snapshot: Some(s), .. }) = other {
+                if let Ok(LeaseEnd::Left {
+                    snapshot: Some(s), ..
+                }) = other
+                {
                     snapshot = Some(s);
                 }
             }
@@ -98,10 +123,13 @@ impl AllReduceCoordinator {
             };
             return self.end(how, loss, snapshot);
         }
-        let bad: Vec<_> = ends.iter().filter_map(|e| match e {
-            Ok(LeaseEnd::NonFinite { step, what, mine }) => Some((*step, what, *mine)),
-            _ => None,
-        }).collect();
+        let bad: Vec<_> = ends
+            .iter()
+            .filter_map(|e| match e {
+                Ok(LeaseEnd::NonFinite { step, what, mine }) => Some((*step, what, *mine)),
+                _ => None,
+            })
+            .collect();
         if let Some((step, what, _)) = bad.iter().find(|b| b.2).or(bad.first()) {
             let cause = format!(
                 "{what} was not a finite number in step {step}; all workers stopped there. The last checkpoint is \
@@ -122,17 +150,29 @@ impl AllReduceCoordinator {
             .or(ends.iter().enumerate().next())
             .map_or_else(String::new, |(rank, e)| format!("worker {rank}: {}", cause(e)));
         if let Some(why) = self.stop.take() {
-            return self.end(Ended::Failed(format!("{first_cause} (while stopping: {why})")), None, None);
+            return self.end(
+                Ended::Failed(format!("{first_cause} (while stopping: {why})")),
+                None,
+                None,
+            );
         }
         if self.generation > u64::from(self.restarts) {
             let tries = if self.restarts > 0 {
-                format!("; the group had been formed anew {} times (job.restarts)", self.restarts)
+                format!(
+                    "; the group had been formed anew {} times (job.restarts)",
+                    self.restarts
+                )
             } else {
                 String::new()
             };
             return self.end(Ended::Failed(format!("{first_cause}{tries}")), None, None);
         }
-        let committed = match self.group.arena.reopen().and_then(|()| self.group.arena.committed()) {
+        let committed = match self
+            .group
+            .arena
+            .reopen()
+            .and_then(|()| self.group.arena.committed())
+        {
             Ok(step) => step,
             Err(e) => return self.end(Ended::Failed(format!("{first_cause}; {e}")), None, None),
         };
@@ -144,7 +184,12 @@ impl AllReduceCoordinator {
 
     fn end(&mut self, how: Ended, loss: Option<f64>, snapshot: Option<Snapshot>) {
         if let Some(done) = self.done.take() {
-            done.send(End { how, loss, snapshot, restarts: self.generation.saturating_sub(1) });
+            done.send(End {
+                how,
+                loss,
+                snapshot,
+                restarts: self.generation.saturating_sub(1),
+            });
         }
     }
 }

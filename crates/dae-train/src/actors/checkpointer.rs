@@ -1,10 +1,9 @@
 //! The checkpointer: writes snapshots while training goes on.
 
-use super::{Group, Note, Recorder};
+use super::Group;
 use crate::checkpoint::{self, CheckpointError, Meta};
-use dae_actor::{Actor, ActorRef, Context, Handler, Message};
+use dae_actor::{Actor, Context, Handler, Message};
 use dae_collective::Snapshot;
-use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,13 +15,17 @@ pub struct Checkpointer {
     /// What is the same in all checkpoints of the run.
     meta: Meta,
     group: Arc<Group>,
-    recorder: ActorRef<Recorder>,
 }
 
 impl Checkpointer {
     /// Writes into `folder` and keeps the `keep` newest. `meta` is completed for each checkpoint.
-    pub fn new(folder: PathBuf, keep: usize, meta: Meta, group: Arc<Group>, recorder: ActorRef<Recorder>) -> Self {
-        Self { folder, keep, meta, group, recorder }
+    pub fn new(folder: PathBuf, keep: usize, meta: Meta, group: Arc<Group>) -> Self {
+        Self {
+            folder,
+            keep,
+            meta,
+            group,
+        }
     }
 }
 
@@ -44,25 +47,20 @@ impl Message for Save {
 
 impl Handler<Save> for Checkpointer {
     fn handle(&mut self, save: Save, _: &mut Context<'_, Self>) -> Result<PathBuf, CheckpointError> {
-        let Save { snapshot, loss } = save;
-        let step = snapshot.step;
-        let meta = Meta { step, cursor: self.group.cursor(step), loss, ..self.meta.clone() };
-        let state = snapshot.state();
-        let copy = checkpoint::Snapshot {
-            params: snapshot.params(),
+        let step = save.snapshot.step;
+        let meta = Meta {
+            step,
+            cursor: self.group.cursor(step),
+            loss: save.loss,
+            ..self.meta.clone()
+        };
+        let state = save.snapshot.state();
+        let names = self.group.rule.state_names();
+        let snapshot = checkpoint::Snapshot {
+            params: save.snapshot.params(),
             state: &state,
-            names: self.group.rule.state_names(),
+            names,
         };
-        let written = checkpoint::write(&self.folder, &meta, copy, self.keep);
-        let note = match &written {
-            Ok(path) => json!({"type": "checkpoint", "step": step, "path": path}),
-            Err(e) => {
-                tracing::error!(step, cause = %e, "the checkpoint could not be written; training goes on");
-                json!({"type": "checkpoint_failed", "step": step, "cause": e.to_string()})
-            }
-        };
-        // A full recorder misses a note, never a step.
-        drop(self.recorder.tell(Note(note)));
-        written
+        checkpoint::write(&self.folder, &meta, snapshot, self.keep)
     }
 }

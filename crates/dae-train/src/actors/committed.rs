@@ -1,16 +1,15 @@
 //! Committed steps, as they are told to who wants to know.
 
 use dae_actor::Message;
-use serde::Serialize;
 
 /// One committed step: what all ranks decided alike.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StepRecord {
     /// The number of steps committed with it; the first is 1.
     pub step: u64,
     /// The mean loss over its samples, before the update.
     pub loss: f64,
-    /// The number of samples in it.
+    /// The number of samples consumed since the run began, its own included.
     pub samples: u64,
     /// The learning rate it was applied with.
     pub lr: f32,

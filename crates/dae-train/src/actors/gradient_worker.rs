@@ -1,7 +1,7 @@
 //! The gradient worker: computes gradients and applies its slice of each step.
 
 use super::feed::Batches;
-use super::{Checkpointer, Committed, DataLoader, Group, Lease, LeaseEnd, Recorder, Save, StepRecord};
+use super::{Committed, DataLoader, Group, Keep, Lease, LeaseEnd, Pace, Recorder, StepRecord};
 use crate::backend::Replica;
 use crate::optimizer::sum_of_squares;
 use dae_actor::{Actor, ActorRef, Context, Handler, TellError};
@@ -11,23 +11,18 @@ use std::time::{Duration, Instant};
 
 /// How often committed steps are told.
 const TELL_EVERY: Duration = Duration::from_millis(50);
+/// Steps at the start of a lease that its pace leaves out.
+const WARM_UP: u64 = 10;
 
 /// One rank of the group, on a thread of its own.
 pub struct GradientWorker {
     rank: usize,
     group: Arc<Group>,
     loader: ActorRef<DataLoader>,
-    /// Rank 0 tells what all ranks know.
-    scribe: Option<Scribe>,
+    /// Whom rank 0 tells what all ranks know.
+    recorder: Option<ActorRef<Recorder>>,
     replica: Option<Box<dyn Replica>>,
     leases: u64,
-}
-
-/// Whom rank 0 tells.
-#[derive(Clone)]
-pub(crate) struct Scribe {
-    pub(crate) recorder: ActorRef<Recorder>,
-    pub(crate) checkpointer: ActorRef<Checkpointer>,
 }
 
 /// Why a lease ended before its time.
@@ -50,13 +45,21 @@ impl From<String> for Halt {
 }
 
 impl GradientWorker {
-    pub(crate) fn new(
+    /// The worker of `rank`, fed by `loader`. Rank 0 tells `recorder` of the steps that all have committed.
+    pub fn new(
         rank: usize,
         group: Arc<Group>,
         loader: ActorRef<DataLoader>,
-        scribe: Option<Scribe>,
+        recorder: Option<ActorRef<Recorder>>,
     ) -> Self {
-        Self { rank, group, loader, scribe, replica: None, leases: 0 }
+        Self {
+            rank,
+            group,
+            loader,
+            recorder,
+            replica: None,
+            leases: 0,
+        }
     }
 
     fn run(&mut self, lease: Lease) -> Result<LeaseEnd, Halt> {
@@ -68,7 +71,7 @@ impl GradientWorker {
             Some(replica) => replica,
             none => none.insert(group.backend.replica(&member).map_err(|e| e.to_string())?),
         };
-        let mut told = Told::new(self.scribe.as_ref(), group.arena.world());
+        let mut told = Told::new(self.recorder.as_ref(), &group, lease.first);
         let (mut step, mut loss, mut copied) = (lease.first, None, None);
         while step < group.total_steps {
             let start = Instant::now();
@@ -97,7 +100,12 @@ impl GradientWorker {
             }
         }
         let snapshot = member.leave(step)?;
-        Ok(LeaseEnd::Left { step, loss, snapshot })
+        Ok(LeaseEnd::Left {
+            step,
+            loss,
+            snapshot,
+            pace: told.pace(),
+        })
     }
 
     /// Stops, with all others, on a step that was not finite.
@@ -110,7 +118,11 @@ impl GradientWorker {
     ) -> Result<(), Halt> {
         if let Some(culprit) = commit.culprit {
             let what = format!("the loss of worker {culprit}");
-            return Err(Halt::NonFinite { step, what, mine: culprit == self.rank });
+            return Err(Halt::NonFinite {
+                step,
+                what,
+                mine: culprit == self.rank,
+            });
         }
         if bad.is_some() {
             // The slots still hold the step's gradients: whose was it?
@@ -162,63 +174,112 @@ fn apply(
         // As torch.nn.utils.clip_grad_norm_ does.
         scale *= (f64::from(clip) / (norm + 1e-6)).min(1.0) as f32;
     }
-    let Apply { params, state, grads, .. } = view;
+    let Apply {
+        params, state, grads, ..
+    } = view;
     let finite = group.rule.apply(step, rate, scale, params, state, grads);
     Ok((commit, Some(finite)))
 }
 
 /// What rank 0 has to tell, gathered for a few milliseconds.
 struct Told<'a> {
-    scribe: Option<&'a Scribe>,
+    recorder: Option<&'a ActorRef<Recorder>>,
+    group: &'a Group,
     steps: Vec<StepRecord>,
     slowest: Vec<u64>,
     last: Instant,
+    /// Steps and time since the start, the first few steps left out: they pay for what later ones find ready.
+    warm: u64,
+    since: Option<Instant>,
+    counted: u64,
+    latest: Instant,
 }
 
 impl<'a> Told<'a> {
-    fn new(scribe: Option<&'a Scribe>, world: usize) -> Self {
-        Self { scribe, steps: Vec::new(), slowest: vec![0; world], last: Instant::now() }
+    fn new(recorder: Option<&'a ActorRef<Recorder>>, group: &'a Group, first: u64) -> Self {
+        let (slowest, now) = (vec![0; group.arena.world()], Instant::now());
+        let warm = first + WARM_UP;
+        Self {
+            recorder,
+            group,
+            steps: vec![],
+            slowest,
+            last: now,
+            warm,
+            since: None,
+            counted: 0,
+            latest: now,
+        }
     }
 
     fn step(&mut self, step: u64, commit: &Commit, lr: f32) {
-        if self.scribe.is_none() {
+        if self.recorder.is_none() {
             return;
         }
+        self.latest = Instant::now();
+        match self.since {
+            None if step >= self.warm => self.since = Some(self.latest),
+            None => {}
+            Some(_) => self.counted += commit.weight as u64,
+        }
         self.slowest[commit.slowest.0] += 1;
-        self.steps.push(StepRecord { step, loss: commit.loss, samples: commit.weight as u64, lr });
-        if self.last.elapsed() >= TELL_EVERY {
+        self.steps.push(StepRecord {
+            step,
+            loss: commit.loss,
+            samples: self.group.cursor(step),
+            lr,
+        });
+        if self.latest - self.last >= TELL_EVERY {
             self.rest();
         }
+    }
+
+    fn pace(&self) -> Option<Pace> {
+        let seconds = (self.latest - self.since?).as_secs_f64();
+        (self.counted > 0).then_some(Pace {
+            samples: self.counted,
+            seconds,
+        })
     }
 
     /// Tells what was gathered. A recorder that cannot keep up gets it with the next lot; the lots are bounded by the
     /// steps of the run.
     fn rest(&mut self) {
-        let Some(scribe) = self.scribe else { return };
-        self.last = Instant::now();
+        let Some(recorder) = self.recorder else { return };
+        self.last = self.latest;
         if self.steps.is_empty() {
             return;
         }
         let slowest = std::mem::replace(&mut self.slowest, vec![0; self.slowest.len()]);
-        let lot = Committed { steps: std::mem::take(&mut self.steps), slowest };
-        if let Err(TellError::Full(lot)) = scribe.recorder.tell(lot) {
+        let lot = Committed {
+            steps: std::mem::take(&mut self.steps),
+            slowest,
+        };
+        if let Err(TellError::Full(lot)) = recorder.tell(lot) {
             (self.steps, self.slowest) = (lot.steps, lot.slowest);
         }
     }
 
     /// A copy that all ranks have finished goes to the checkpointer.
-    fn copied(&self, member: &Member, step: u64, loss: f64) {
-        let Some(scribe) = self.scribe else { return };
+    fn copied(&mut self, member: &Member, step: u64, loss: f64) {
+        let Some(recorder) = self.recorder else { return };
+        self.rest();
         let snapshot = member.take_snapshot(step);
-        // A checkpointer that has gone, or is behind, costs a checkpoint and no step.
-        if let Err(e) = scribe.checkpointer.tell(Save { snapshot, loss: Some(loss) }) {
+        // A recorder that has gone, or is behind, costs a checkpoint and no step.
+        if let Err(e) = recorder.tell(Keep {
+            snapshot,
+            loss: Some(loss),
+        }) {
             tracing::warn!(step, cause = %e, "no checkpoint");
         }
     }
 
     fn no_room(&self, step: u64) {
-        if self.scribe.is_some() {
-            tracing::warn!(step, "no checkpoint: the one before is still being written; raise checkpoint.every");
+        if self.recorder.is_some() {
+            tracing::warn!(
+                step,
+                "no checkpoint: the one before is still being written; raise checkpoint.every"
+            );
         }
     }
 }
@@ -228,7 +289,10 @@ impl Drop for Told<'_> {
     fn drop(&mut self) {
         self.rest();
         if !self.steps.is_empty() {
-            tracing::error!(steps = self.steps.len(), "the recorder is full: committed steps miss from its log");
+            tracing::error!(
+                steps = self.steps.len(),
+                "the recorder is full: committed steps miss from its log"
+            );
         }
     }
 }
@@ -256,7 +320,9 @@ impl Handler<Lease> for GradientWorker {
 
 /// Keeps the current thread on one core; where the system refuses, it stays where it is.
 fn pin(core: usize) {
-    let Some(core) = core_affinity::get_core_ids().and_then(|ids| ids.get(core).copied()) else { return };
+    let Some(core) = core_affinity::get_core_ids().and_then(|ids| ids.get(core).copied()) else {
+        return;
+    };
     if !core_affinity::set_for_current(core) {
         tracing::warn!(core = core.id, "this thread could not be pinned to its core");
     }

@@ -14,6 +14,15 @@ impl Message for Lease {
     type Reply = LeaseEnd;
 }
 
+/// How fast a lease went, its first ten steps left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// Samples of the steps counted.
+    pub samples: u64,
+    /// Seconds they took.
+    pub seconds: f64,
+}
+
 /// How a lease ended, for one worker.
 #[derive(Debug)]
 pub enum LeaseEnd {
@@ -25,6 +34,8 @@ pub enum LeaseEnd {
         loss: Option<f64>,
         /// The state as of that step; rank 0 brings it.
         snapshot: Option<Snapshot>,
+        /// How fast it went; rank 0 knows.
+        pace: Option<Pace>,
     },
     /// All ranks stopped together: the loss or the gradient of a step was not finite.
     NonFinite {

@@ -30,5 +30,5 @@ pub use committed::{Committed, StepRecord};
 pub use data_loader::{DataLoader, Feed, Refill};
 pub use gradient_worker::GradientWorker;
 pub use group::Group;
-pub use lease::{Lease, LeaseEnd};
-pub use recorder::{Note, Recorder, Sync};
+pub use lease::{Lease, LeaseEnd, Pace};
+pub use recorder::{Keep, Listen, Listener, Recorder, Sync};

@@ -1,11 +1,16 @@
 //! The recorder: the log of events, and who else wants to hear of committed steps.
 
-use super::Committed;
+use super::{Checkpointer, Committed, Save};
 use crate::board::Board;
-use crate::run_folder::EventLog;
-use dae_actor::{Actor, Context, Handler, Message};
-use serde_json::{Value, json};
+use crate::run_folder::{DiskError, Event, EventLog};
+use dae_actor::{Actor, ActorRef, Context, Handler, Message};
+use dae_collective::Snapshot;
+use serde::Serialize;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Longer than any disk should take for one checkpoint.
+const SAVED_BY: Duration = Duration::from_secs(600);
 
 /// Somebody who is told of committed steps; returns false once it wants no more.
 pub type Listener = Box<dyn FnMut(&Committed) -> bool + Send>;
@@ -14,6 +19,7 @@ pub type Listener = Box<dyn FnMut(&Committed) -> bool + Send>;
 pub struct Recorder {
     log: EventLog,
     board: Arc<Board>,
+    checkpointer: ActorRef<Checkpointer>,
     listeners: Vec<Listener>,
     /// The last committed step: a run's steps follow each other, and this is where that is asserted.
     step: u64,
@@ -22,22 +28,39 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder that goes on after `step` committed steps.
-    pub fn new(log: EventLog, board: Arc<Board>, listeners: Vec<Listener>, step: u64) -> Self {
-        Self { log, board, listeners, step, broken: None }
+    pub fn new(log: EventLog, board: Arc<Board>, checkpointer: ActorRef<Checkpointer>, step: u64) -> Self {
+        Self {
+            log,
+            board,
+            checkpointer,
+            listeners: Vec::new(),
+            step,
+            broken: None,
+        }
     }
 
-    fn write(&mut self, event: &Value) {
-        if let Err(e) = self.log.append(event) {
-            self.fail(&e.to_string());
-        }
+    fn write(&mut self, event: &impl Serialize) {
+        let written = self.log.append(event);
+        self.check(written);
     }
 
     /// A log that cannot be written costs the log, not the training; it is told once.
-    fn fail(&mut self, cause: &str) {
+    fn check(&mut self, written: Result<(), DiskError>) {
+        if let Err(e) = written {
+            self.fail(e.to_string());
+        }
+    }
+
+    fn fail(&mut self, cause: String) {
         if self.broken.is_none() {
             tracing::error!(cause, "the log of events cannot be written; training goes on");
-            self.broken = Some(cause.into());
+            self.broken = Some(cause);
         }
+    }
+
+    fn flush(&mut self) {
+        let flushed = self.log.flush();
+        self.check(flushed);
     }
 }
 
@@ -45,52 +68,87 @@ impl Actor for Recorder {
     const KIND: &'static str = "recorder";
 }
 
+impl Message for Event {
+    type Reply = ();
+}
+
 impl Handler<Committed> for Recorder {
     fn handle(&mut self, committed: Committed, _: &mut Context<'_, Self>) {
-        for record in &committed.steps {
-            if record.step != self.step + 1 {
-                self.fail(&format!("step {} followed step {}", record.step, self.step));
+        for r in &committed.steps {
+            if r.step != self.step + 1 {
+                self.fail(format!("step {} followed step {}", r.step, self.step));
             }
-            self.step = record.step;
-            let StepEvent(event) = StepEvent::of(record);
-            self.write(&event);
+            self.step = r.step;
+            self.write(&Event::Step {
+                step: r.step,
+                loss: r.loss,
+                samples: r.samples,
+                lr: r.lr,
+            });
         }
+        self.flush();
         self.board.post(&committed);
         self.listeners.retain_mut(|listener| listener(&committed));
     }
 }
 
-struct StepEvent(Value);
-
-impl StepEvent {
-    fn of(record: &super::StepRecord) -> Self {
-        let mut event = json!({"type": "step"});
-        if let (Value::Object(event), Ok(Value::Object(fields))) = (&mut event, serde_json::to_value(record)) {
-            event.extend(fields);
-        }
-        Self(event)
-    }
-}
-
-/// An event of another kind: an object with a `type`.
-pub struct Note(pub Value);
-
-impl Message for Note {
-    type Reply = ();
-}
-
-impl Handler<Note> for Recorder {
-    fn handle(&mut self, Note(event): Note, _: &mut Context<'_, Self>) {
+impl Handler<Event> for Recorder {
+    fn handle(&mut self, event: Event, _: &mut Context<'_, Self>) {
         self.write(&event);
         self.flush();
     }
 }
 
-impl Recorder {
-    fn flush(&mut self) {
-        if let Err(e) = self.log.flush() {
-            self.fail(&e.to_string());
-        }
+/// Adds somebody to be told of committed steps.
+pub struct Listen(pub Listener);
+
+impl Message for Listen {
+    type Reply = ();
+}
+
+impl Handler<Listen> for Recorder {
+    fn handle(&mut self, Listen(listener): Listen, _: &mut Context<'_, Self>) {
+        self.listeners.push(listener);
+    }
+}
+
+/// Has a snapshot written, once the disk has every step up to it: a run that is resumed from it finds its log whole.
+pub struct Keep {
+    /// The state.
+    pub snapshot: Snapshot,
+    /// The loss of its last step.
+    pub loss: Option<f64>,
+}
+
+impl Message for Keep {
+    type Reply = ();
+}
+
+impl Handler<Keep> for Recorder {
+    fn handle(&mut self, keep: Keep, context: &mut Context<'_, Self>) {
+        let synced = self.log.sync();
+        self.check(synced);
+        let Keep { snapshot, loss } = keep;
+        let (step, checkpointer) = (snapshot.step, self.checkpointer.clone());
+        let saved = async move { checkpointer.ask(Save { snapshot, loss }, SAVED_BY).await };
+        context.spawn(saved, move |me, saved, _| {
+            let cause = match saved {
+                Ok(Ok(path)) => {
+                    return me.write(&Event::Checkpoint {
+                        step,
+                        path: path.display().to_string(),
+                    });
+                }
+                Ok(Err(e)) => e.to_string(),
+                Err(e) => e.to_string(),
+            };
+            tracing::error!(
+                step,
+                cause,
+                "the checkpoint could not be written; training goes on"
+            );
+            me.write(&Event::CheckpointFailed { step, cause });
+        });
     }
 }
 
@@ -103,7 +161,8 @@ impl Message for Sync {
 
 impl Handler<Sync> for Recorder {
     fn handle(&mut self, _: Sync, _: &mut Context<'_, Self>) -> Result<(), String> {
-        self.flush();
+        let synced = self.log.sync();
+        self.check(synced);
         self.broken.clone().map_or(Ok(()), Err)
     }
 }
