@@ -140,7 +140,7 @@ impl Topology {
     /// # Errors
     /// Everything that is wrong with it, shown in the text of [`Topology::to_toml`].
     pub fn compile(self, kinds: &Kinds) -> Result<Plan, TopologyError> {
-        Self::from_str("the topology built in Rust", &self.to_toml(), &[])?.compile(kinds)
+        Self::from_str("the topology built in Rust", &self.to_toml(), &[])?.check(kinds)
     }
 
     /// The defaults as a table.

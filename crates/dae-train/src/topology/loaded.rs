@@ -36,8 +36,13 @@ impl Loaded {
         if self.topology != self.read {
             return self.topology.compile(kinds);
         }
-        match consistency::check(&self.topology, &self.marks, Some(kinds), &[]) {
-            Ok(word) => Ok(Plan::new(self.name, self.topology, word, self.marks)),
+        self.check(kinds)
+    }
+
+    /// Compiles what was read, whatever has been done to the public field.
+    pub(super) fn check(self, kinds: &Kinds) -> Result<Plan, TopologyError> {
+        match consistency::check(&self.read, &self.marks, Some(kinds), &[]) {
+            Ok(word) => Ok(Plan::new(self.name, self.read, word, self.marks)),
             Err(problems) => Err(TopologyError::of(&self.name, problems)),
         }
     }

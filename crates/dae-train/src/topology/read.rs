@@ -42,7 +42,14 @@ impl Reader {
         match DeTable::parse(text) {
             Ok(document) => self.document(&source, document.get_ref()),
             Err(error) => {
-                let span = error.span().unwrap_or(0..0);
+                // What is missing at the end has no width there; the caret goes under the last character.
+                let last = text.trim_end().char_indices().next_back().map_or(0, |(i, _)| i);
+                let span = error.span().unwrap_or_default();
+                let span = if span.start > last {
+                    last..text.trim_end().len()
+                } else {
+                    span
+                };
                 let place = Place { source, span };
                 let fix = "see https://toml.io for how TOML is written; text stands in quotes";
                 self.report("syntax", String::new(), error.message().trim(), fix, Some(place));

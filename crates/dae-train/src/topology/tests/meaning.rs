@@ -132,6 +132,11 @@ fn what_is_built_in_rust_is_checked_as_strictly_as_a_file() {
     );
     assert_eq!(compile(Topology::new("a\n[job]"))[0].0, "job.name");
     assert_eq!(compile(Topology::new("a").mlp([]))[0].0, "model.layers");
+    // A topology with NaN is not equal even to itself.
+    let odd = Topology::new("a").model("mine").model_option("x", f64::NAN);
+    assert!(odd.compile(&Kinds::stock().with_model("mine")).is_ok());
+    let odd = read("[model]\nkind = \"mine\"\noptions = { x = nan }").unwrap();
+    assert!(odd.compile(&Kinds::stock().with_model("mine")).is_ok());
     let mut loaded = read("[job]\nsteps = 5").unwrap();
     loaded.topology.job.steps = 0;
     assert_eq!(said(loaded.compile(&Kinds::stock()))[0].0, "job.steps");

@@ -91,6 +91,11 @@ fn all_problems_are_found_at_once_and_in_order() {
 
 #[test]
 fn a_syntax_error_is_one_problem_with_its_place() {
+    let open = read("a = [1,\n\n").unwrap_err();
+    assert_eq!(
+        (open.problems()[0].line(), open.problems()[0].excerpt()),
+        (Some(1), Some(","))
+    );
     let error = read("[job]\nsteps = \n").unwrap_err();
     assert_eq!((error.problems().len(), error.problems()[0].line()), (1, Some(2)));
     assert_eq!(
