@@ -9,6 +9,12 @@
 //! | `disk_error` | [`DiskError`]: what the disk refused, why, and what to do |
 mod atomic;
 mod disk_error;
+mod event;
+mod event_log;
+mod folder;
 
 pub use atomic::{sync_folder, write_atomic};
 pub use disk_error::DiskError;
+pub use event::{Event, read_losses};
+pub use event_log::EventLog;
+pub use folder::{RunFolder, RunFolderError};

@@ -71,7 +71,7 @@ impl Model {
 
 /// The published formulas in f64, one parameter.
 fn reference(spec: &Optimizer, start: f64, gradients: &[f64]) -> f64 {
-    let (mut p, mut m, mut v) = (start, 0.0, 0.0);
+    let (mut p, mut m, mut v) = (start, 0.0f64, 0.0f64);
     for (t, &g) in (1..).zip(gradients) {
         match spec.to_owned() {
             Optimizer::Sgd {
@@ -144,44 +144,45 @@ fn follows_the_published_formulas() {
 }
 
 #[test]
-fn the_learning_rate_factor_multiplies_the_rate() {
-    for (spec, lr) in [(SGD, 0.1f32), (ADAMW, 0.01)] {
-        let (mut p, mut q) = ([1.0f32], [1.0f32]);
-        let halved = match spec {
-            Optimizer::Sgd {
-                momentum,
-                nesterov,
-                weight_decay,
-                ..
-            } => Optimizer::Sgd {
-                lr: lr / 2.0,
-                momentum,
-                nesterov,
-                weight_decay,
-            },
-            Optimizer::AdamW {
-                beta1,
-                beta2,
-                eps,
-                weight_decay,
-                ..
-            } => Optimizer::AdamW {
-                lr: lr / 2.0,
-                beta1,
-                beta2,
-                eps,
-                weight_decay,
-            },
-            Optimizer::Adam { .. } => spec,
-        };
-        for (spec, p, factor) in [(spec, &mut p, 0.5), (halved, &mut q, 1.0)] {
-            let rule = Rule::new(&spec);
-            let mut state = vec![[0.0f32]; rule.state_names().len()];
-            let mut state: Vec<_> = state.iter_mut().map(|s| s.as_mut_slice()).collect();
-            rule.apply(1, factor, 1.0, p, &mut state, &[&[0.25]]);
+fn three_steps_end_where_pytorch_does() {
+    let gradients = [
+        [0.5, -1.0, 0.25, 2.0],
+        [0.1, 0.3, -0.7, -2.0],
+        [-0.4, 0.2, 0.9, 0.001f32],
+    ];
+    // torch 2.x on the same start and gradients, in f32.
+    let ends: [(Optimizer, [f32; 4]); 6] = [
+        (SGD, [0.97711295, -0.4486714, 0.20423071, 2.9911087]),
+        (MOMENTUM, [0.88009477, -0.30354732, 0.22387367, 2.821644]),
+        (NESTEROV, [0.8694655, -0.27230325, 0.18072082, 2.8312409]),
+        (ADAM, [0.81032604, -0.3367641, 0.17169134, 2.909309]),
+        (ADAM_L2, [0.8961942, -0.4185328, 0.20794031, 2.9431512]),
+        (ADAMW, [0.9662474, -0.47633502, 0.23851383, 2.946253]),
+    ];
+    for (spec, end) in ends {
+        let rule = Rule::new(&spec);
+        let mut model = Model::new(&rule, &[1.0, -0.5, 0.25, 3.0]);
+        for (t, g) in (1..).zip(&gradients) {
+            model.step(&rule, t, 0..4, &[g, g]);
         }
-        assert!((p[0] - q[0]).abs() < 1e-7, "{p:?} {q:?}");
+        for (p, e) in model.params.iter().zip(end) {
+            assert!(
+                (p - e).abs() <= 2.0 * f32::EPSILON * e.abs().max(0.5),
+                "{spec:?}: {p} for {e}"
+            );
+        }
     }
+}
+
+#[test]
+fn the_learning_rate_factor_multiplies_the_rate() {
+    let rule = Rule::new(&ADAM);
+    let [mut whole, mut half] = [[0.0f32], [0.0f32]];
+    for (p, factor) in [(&mut whole, 1.0), (&mut half, 0.5)] {
+        rule.apply(1, factor, 1.0, p, &mut [&mut [0.0], &mut [0.0]], &[&[3.0]]);
+    }
+    assert!((whole[0] + 0.1).abs() < 1e-7);
+    assert_eq!(half[0] * 2.0, whole[0]);
 }
 
 #[test]
