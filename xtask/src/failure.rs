@@ -48,10 +48,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_told_apart() {
         let full = Failure::file("write", Path::new("a"), io::ErrorKind::StorageFull.into()).to_string();
-        assert!(
-            full.contains("disk is full") && full.contains("XDG_CACHE_HOME"),
-            "{full}"
-        );
+        assert!(full.contains("disk is full") && full.contains("XDG_CACHE_HOME"), "{full}");
         let denied = Failure::file("write", Path::new("a"), io::ErrorKind::PermissionDenied.into());
         assert!(!denied.to_string().contains("disk is full"), "{denied}");
     }

@@ -8,18 +8,8 @@ use crate::failure::{Failure, Outcome};
 pub fn run(mut command: Command) -> Outcome {
     let line = line(&command);
     eprintln!("$ {line}");
-    let status = command
-        .stdin(Stdio::null())
-        .status()
-        .map_err(|e| cannot_start(&line, &e))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failure::Status {
-            line,
-            status: exit_status(status.code()),
-        })
-    }
+    let status = command.stdin(Stdio::null()).status().map_err(|e| cannot_start(&line, &e))?;
+    if status.success() { Ok(()) } else { Err(Failure::Status { line, status: exit_status(status.code()) }) }
 }
 
 /// Prints the command, runs it, and gives back its standard output; standard error stays the user's.
@@ -37,40 +27,25 @@ pub fn read(mut command: Command) -> Outcome<String> {
 fn text_of(output: Output, line: String) -> Outcome<String> {
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(Failure::Status {
-            line,
-            status: exit_status(output.status.code()),
-        }),
+        false => Err(Failure::Status { line, status: exit_status(output.status.code()) }),
     }
 }
 
 /// A process killed by a signal has no code; 1 says "failed" without inventing more.
 fn exit_status(code: Option<i32>) -> u8 {
-    code.and_then(|code| u8::try_from(code).ok())
-        .filter(|&status| status != 0)
-        .unwrap_or(1)
+    code.and_then(|code| u8::try_from(code).ok()).filter(|&status| status != 0).unwrap_or(1)
 }
 
 fn cannot_start(line: &str, error: &std::io::Error) -> Failure {
-    Failure::says(format!(
-        "cannot start `{line}` ({error}): build first with `cargo xtask build`"
-    ))
+    Failure::says(format!("cannot start `{line}` ({error}): build first with `cargo xtask build`"))
 }
 
 /// The command with its program by its short name and with quotes where a shell needs them.
 fn line(command: &Command) -> String {
     let program = Path::new(command.get_program());
-    let name = program
-        .file_name()
-        .unwrap_or(program.as_os_str())
-        .to_string_lossy()
-        .into_owned();
+    let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     std::iter::once(name)
-        .chain(
-            command
-                .get_args()
-                .map(|argument| quoted(&argument.to_string_lossy())),
-        )
+        .chain(command.get_args().map(|argument| quoted(&argument.to_string_lossy())))
         .collect::<Vec<_>>()
         .join(" ")
 }

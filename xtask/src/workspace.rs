@@ -25,9 +25,9 @@ impl Workspace {
         let folder = |key: &str| metadata[key].as_str().map(PathBuf::from);
         match (folder("workspace_root"), folder("target_directory")) {
             (Some(root), Some(target)) => Ok(Self { root, target }),
-            _ => Err(Failure::says(
-                "this is not a cargo workspace: start `cargo xtask` inside a clone of dae",
-            )),
+            _ => {
+                Err(Failure::says("this is not a cargo workspace: start `cargo xtask` inside a clone of dae"))
+            }
         }
     }
 

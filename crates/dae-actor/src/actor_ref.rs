@@ -77,10 +77,7 @@ pub struct ActorRef<A: Actor> {
 
 impl<A: Actor> Clone for ActorRef<A> {
     fn clone(&self) -> Self {
-        Self {
-            addr: self.addr.clone(),
-            status: self.status.clone(),
-        }
+        Self { addr: self.addr.clone(), status: self.status.clone() }
     }
 }
 
@@ -121,23 +118,14 @@ impl<A: Actor> ActorRef<A> {
     {
         let name = || self.status.name().to_owned();
         let Some(ticket) = self.status.admit() else {
-            return Err(AskError::Full {
-                name: name(),
-                bound: self.status.bound(),
-            });
+            return Err(AskError::Full { name: name(), bound: self.status.bound() });
         };
         match self.addr.send(Deliver(message, ticket)).timeout(deadline).await {
             Ok(Answer(Ok(reply))) => Ok(reply),
             Ok(Answer(Err(NoAnswer::Panicked(cause)))) => Err(AskError::Panicked { name: name(), cause }),
             Ok(Answer(Err(NoAnswer::Stopped(why)))) => Err(AskError::Stopped { name: name(), why }),
-            Err(MailboxError::Timeout) => Err(AskError::Deadline {
-                name: name(),
-                deadline,
-            }),
-            Err(MailboxError::Closed) => Err(AskError::Stopped {
-                name: name(),
-                why: self.why(),
-            }),
+            Err(MailboxError::Timeout) => Err(AskError::Deadline { name: name(), deadline }),
+            Err(MailboxError::Closed) => Err(AskError::Stopped { name: name(), why: self.why() }),
         }
     }
 
@@ -160,10 +148,7 @@ impl<A: Actor> ActorRef<A> {
         };
         tokio::time::timeout(deadline, stopped)
             .await
-            .map_err(|_| AskError::Deadline {
-                name: self.status.name().to_owned(),
-                deadline,
-            })
+            .map_err(|_| AskError::Deadline { name: self.status.name().to_owned(), deadline })
     }
 
     fn why(&self) -> Stopped {

@@ -52,12 +52,7 @@ impl<A: Actor> Cell<A> {
         restart: Restart,
         status: Arc<Status>,
     ) -> Self {
-        Self {
-            actor: None,
-            factory: Box::new(factory),
-            restart,
-            status,
-        }
+        Self { actor: None, factory: Box::new(factory), restart, status }
     }
 
     /// Gives the actor one turn, making it first if there is none.

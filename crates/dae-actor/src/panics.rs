@@ -16,21 +16,13 @@ pub(crate) fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
     HOOK.call_once(|| {
         let previous = take_hook();
         set_hook(Box::new(move |info| {
-            if INSIDE.get() {
-                CAUSE.replace(Some(describe(info))).map_or((), drop)
-            } else {
-                previous(info)
-            }
+            if INSIDE.get() { CAUSE.replace(Some(describe(info))).map_or((), drop) } else { previous(info) }
         }));
     });
     let outer = INSIDE.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(body));
     INSIDE.set(outer);
-    outcome.map_err(|_| {
-        CAUSE
-            .take()
-            .unwrap_or_else(|| "it panicked without a message".into())
-    })
+    outcome.map_err(|_| CAUSE.take().unwrap_or_else(|| "it panicked without a message".into()))
 }
 
 fn describe(info: &PanicHookInfo<'_>) -> String {
@@ -48,10 +40,7 @@ mod tests {
     #[test]
     fn a_panic_is_told_with_its_place() {
         let cause = caught(|| panic!("no {}", "luck")).unwrap_err();
-        assert!(
-            cause.starts_with("no luck (panicked at ") && cause.contains("panics.rs:"),
-            "{cause}"
-        );
+        assert!(cause.starts_with("no luck (panicked at ") && cause.contains("panics.rs:"), "{cause}");
         assert_eq!(caught(|| 3), Ok(3));
     }
 }

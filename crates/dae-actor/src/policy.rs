@@ -13,17 +13,11 @@ pub struct Restart {
 
 impl Restart {
     /// The first panic stops the actor.
-    pub const NEVER: Self = Self {
-        limit: 0,
-        back_off: Duration::ZERO,
-    };
+    pub const NEVER: Self = Self { limit: 0, back_off: Duration::ZERO };
 
     /// At most `limit` restarts, the first after 10 ms.
     pub const fn at_most(limit: u32) -> Self {
-        Self {
-            limit,
-            back_off: Duration::from_millis(10),
-        }
+        Self { limit, back_off: Duration::from_millis(10) }
     }
 
     /// The pause before restart number `n` (1-based), or `None` when the limit is reached.
@@ -38,10 +32,7 @@ mod tests {
 
     #[test]
     fn pauses_double_and_end() {
-        let r = Restart {
-            limit: 9,
-            back_off: Duration::from_millis(1),
-        };
+        let r = Restart { limit: 9, back_off: Duration::from_millis(1) };
         let ms: Vec<_> = (1..=10).map(|n| r.pause(n).map(|d| d.as_millis())).collect();
         let want = [1, 2, 4, 8, 16, 32, 64, 64, 64].map(Some);
         assert_eq!((&ms[..9], ms[9]), (&want[..], None));

@@ -18,13 +18,7 @@ pub struct Reply<T> {
 /// Two ends of one reply; `name` is who owes it, for errors.
 pub fn reply<T>(name: impl Into<String>) -> (ReplyTo<T>, Reply<T>) {
     let (sender, receiver) = oneshot::channel();
-    (
-        ReplyTo(sender),
-        Reply {
-            name: name.into(),
-            receiver,
-        },
-    )
+    (ReplyTo(sender), Reply { name: name.into(), receiver })
 }
 
 impl<T> ReplyTo<T> {
@@ -43,10 +37,7 @@ impl<T> Reply<T> {
         match tokio::time::timeout(deadline, self.receiver).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(AskError::Dropped { name: self.name }),
-            Err(_) => Err(AskError::Deadline {
-                name: self.name,
-                deadline,
-            }),
+            Err(_) => Err(AskError::Deadline { name: self.name, deadline }),
         }
     }
 }

@@ -95,8 +95,7 @@ impl Status {
     }
 
     pub(crate) fn stop(&self, why: Stopped) {
-        self.stopped
-            .send_if_modified(|s| s.is_none() && s.replace(why).is_none());
+        self.stopped.send_if_modified(|s| s.is_none() && s.replace(why).is_none());
     }
 
     pub(crate) fn watch(&self) -> watch::Receiver<Option<Stopped>> {

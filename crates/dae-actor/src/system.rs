@@ -32,20 +32,12 @@ pub struct Spawn {
 impl Spawn {
     /// A shared thread, a mailbox of 64, no restart.
     pub fn named(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            mailbox: 64,
-            thread: Thread::Shared,
-            restart: Restart::NEVER,
-        }
+        Self { name: name.into(), mailbox: 64, thread: Thread::Shared, restart: Restart::NEVER }
     }
 
     /// On a thread of its own.
     pub fn own_thread(self) -> Self {
-        Self {
-            thread: Thread::Own,
-            ..self
-        }
+        Self { thread: Thread::Own, ..self }
     }
 
     /// With another restart policy.

@@ -64,22 +64,13 @@ impl Handler<Later> for Log {
 }
 
 fn log(system: &mut System, spawn: Spawn) -> ActorRef<Log> {
-    system.start(spawn.own_thread(), || Log {
-        seen: vec![],
-        gate: None,
-    })
+    system.start(spawn.own_thread(), || Log { seen: vec![], gate: None })
 }
 
 fn gated(system: &mut System, spawn: Spawn) -> (ActorRef<Log>, SyncSender<()>) {
     let (open, gate) = sync_channel(8);
     let mut gate = Some(gate);
-    (
-        system.start(spawn.own_thread(), move || Log {
-            seen: vec![],
-            gate: gate.take(),
-        }),
-        open,
-    )
+    (system.start(spawn.own_thread(), move || Log { seen: vec![], gate: gate.take() }), open)
 }
 
 #[test]
@@ -106,10 +97,7 @@ fn a_full_mailbox_hands_the_message_back() {
         let (n, back) = full.expect("a bound");
         // Three waiting and the one it is at.
         assert_eq!((n, back, log.status().depth()), (3, 3, 4));
-        assert!(matches!(
-            log.ask(Seen, SOON).await,
-            Err(AskError::Full { bound: 4, .. })
-        ));
+        assert!(matches!(log.ask(Seen, SOON).await, Err(AskError::Full { bound: 4, .. })));
         open.send(()).unwrap();
     })
     .unwrap();
@@ -123,20 +111,10 @@ fn an_ask_ends_at_its_deadline() {
         let start = Instant::now();
         let deadline = Duration::from_millis(30);
         let answer = log.ask(Add(1), deadline).await;
-        assert_eq!(
-            answer,
-            Err(AskError::Deadline {
-                name: "slow".into(),
-                deadline
-            })
-        );
+        assert_eq!(answer, Err(AskError::Deadline { name: "slow".into(), deadline }));
         assert!(start.elapsed() >= deadline);
         open.send(()).unwrap();
-        assert_eq!(
-            log.ask(Seen, SOON).await,
-            Ok(vec![]),
-            "nobody waited for it any more"
-        );
+        assert_eq!(log.ask(Seen, SOON).await, Ok(vec![]), "nobody waited for it any more");
     })
     .unwrap();
 }
@@ -147,14 +125,9 @@ fn a_panic_is_told_and_the_actor_starts_anew_with_its_mailbox() {
         let log = log(&mut system, Spawn::named("log").restart(Restart::at_most(1)));
         log.tell(Add(1)).unwrap();
         let (bad, after) = tokio::join!(log.ask(Add(13), SOON), log.ask(Add(2), SOON));
-        let Err(AskError::Panicked { name, cause }) = bad else {
-            panic!("{bad:?}")
-        };
+        let Err(AskError::Panicked { name, cause }) = bad else { panic!("{bad:?}") };
         assert_eq!(name, "log");
-        assert!(
-            cause.contains("thirteen") && cause.contains("semantics.rs:"),
-            "{cause}"
-        );
+        assert!(cause.contains("thirteen") && cause.contains("semantics.rs:"), "{cause}");
         assert_eq!(after, Ok(1), "a fresh instance answered what was waiting");
         assert_eq!(log.status().panics(), 1);
         assert!(log.status().first_cause().unwrap().contains("thirteen"));
@@ -167,23 +140,13 @@ fn the_limit_of_restarts_stops_it_for_good() {
     System::run(|mut system| async move {
         let log = log(&mut system, Spawn::named("log").restart(Restart::at_most(2)));
         for _ in 0..3 {
-            assert!(matches!(
-                log.ask(Add(13), SOON).await,
-                Err(AskError::Panicked { .. })
-            ));
+            assert!(matches!(log.ask(Add(13), SOON).await, Err(AskError::Panicked { .. })));
         }
         assert!(matches!(log.stopped().await, Stopped::Panicked(cause) if cause.contains("thirteen")));
-        let Err(AskError::Stopped {
-            why: Stopped::Panicked(_),
-            ..
-        }) = log.ask(Add(1), SOON).await
-        else {
+        let Err(AskError::Stopped { why: Stopped::Panicked(_), .. }) = log.ask(Add(1), SOON).await else {
             panic!("it answered")
         };
-        assert!(matches!(
-            log.tell(Add(1)),
-            Err(TellError::Stopped(Add(1), Stopped::Panicked(_)))
-        ));
+        assert!(matches!(log.tell(Add(1)), Err(TellError::Stopped(Add(1), Stopped::Panicked(_)))));
     })
     .unwrap();
 }
@@ -251,12 +214,7 @@ fn a_reply_may_come_later_or_be_dropped() {
         assert_eq!(later.within(SOON).await, Ok(42));
         let (to, never) = dae_actor::reply::<u32>("oracle");
         drop(to);
-        assert_eq!(
-            never.within(SOON).await,
-            Err(AskError::Dropped {
-                name: "oracle".into()
-            })
-        );
+        assert_eq!(never.within(SOON).await, Err(AskError::Dropped { name: "oracle".into() }));
     })
     .unwrap();
 }

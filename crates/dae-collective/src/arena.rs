@@ -131,10 +131,7 @@ impl Arena {
     /// # Errors
     /// If that rank does not exist or is inside already.
     pub fn join(self: &Arc<Self>, rank: usize) -> Result<Member, ArenaError> {
-        let desk = self.desks.get(rank).ok_or(ArenaError::NoSuchRank {
-            rank,
-            world: self.world(),
-        })?;
+        let desk = self.desks.get(rank).ok_or(ArenaError::NoSuchRank { rank, world: self.world() })?;
         if desk.inside.swap(true, Ordering::AcqRel) {
             return Err(ArenaError::Occupied(rank));
         }
@@ -166,11 +163,7 @@ impl Arena {
             .desks
             .iter()
             .all(|d| d.done.load(Ordering::Acquire) == done && d.begun.load(Ordering::Acquire) == done);
-        if agreed {
-            Ok(self.base.load(Ordering::Acquire) + done)
-        } else {
-            Err(ArenaError::Torn)
-        }
+        if agreed { Ok(self.base.load(Ordering::Acquire) + done) } else { Err(ArenaError::Torn) }
     }
 
     /// Forms the group anew after everybody has left: a whole barrier, no request to stop.
@@ -196,11 +189,7 @@ impl Arena {
     #[allow(unsafe_code)]
     pub fn load(&self, step: u64, params: &[f32], state: &[&[f32]]) -> Result<(), ArenaError> {
         self.empty()?;
-        assert_eq!(
-            state.len(),
-            self.state.len(),
-            "one buffer for each of the optimizer's states"
-        );
+        assert_eq!(state.len(), self.state.len(), "one buffer for each of the optimizer's states");
         let fill = |to: &FlatBuffer, from: &[f32]| {
             // SAFETY: nobody is inside (checked above), so nobody reads or writes the buffers.
             unsafe { to.slice_mut(0..to.len()) }.copy_from_slice(from);
@@ -218,10 +207,7 @@ impl Arena {
     }
 
     fn current(&self) -> Arc<Barrier> {
-        self.barrier
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.barrier.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn empty(&self) -> Result<(), ArenaError> {

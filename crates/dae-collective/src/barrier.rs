@@ -90,19 +90,11 @@ impl Barrier {
             } else {
                 let guard = self.cause.lock().unwrap_or_else(PoisonError::into_inner);
                 if !self.open(turn) && guard.is_none() {
-                    drop(
-                        self.wake
-                            .wait_timeout(guard, NAP)
-                            .unwrap_or_else(PoisonError::into_inner),
-                    );
+                    drop(self.wake.wait_timeout(guard, NAP).unwrap_or_else(PoisonError::into_inner));
                 }
                 if start.elapsed() > self.stall && !self.open(turn) {
                     let missing = self.missing(turn);
-                    self.break_with(Broken::Stalled {
-                        missing,
-                        seen_by: rank,
-                        waited: self.stall,
-                    });
+                    self.break_with(Broken::Stalled { missing, seen_by: rank, waited: self.stall });
                 }
             }
         }
@@ -110,10 +102,7 @@ impl Barrier {
 
     /// Breaks the barrier for good; only the first cause is kept.
     pub fn break_with(&self, cause: Broken) {
-        self.cause
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_or_insert(cause);
+        self.cause.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(cause);
         self.broken.store(true, Ordering::Release);
         self.wake.notify_all();
     }
@@ -129,16 +118,11 @@ impl Barrier {
 
     fn missing(&self, turn: u64) -> Vec<usize> {
         let late = |a: &Arrivals| a.0.load(Ordering::Acquire) < turn;
-        (0..self.arrivals.len())
-            .filter(|r| late(&self.arrivals[*r]))
-            .collect()
+        (0..self.arrivals.len()).filter(|r| late(&self.arrivals[*r])).collect()
     }
 
     fn first_cause(&self, rank: usize) -> Broken {
-        self.broken().unwrap_or_else(|| Broken::Left {
-            rank,
-            cause: "the barrier was broken".into(),
-        })
+        self.broken().unwrap_or_else(|| Broken::Left { rank, cause: "the barrier was broken".into() })
     }
 }
 
@@ -181,22 +165,10 @@ mod tests {
                 std::thread::spawn(move || barrier.wait(rank))
             })
             .collect();
-        barrier.break_with(Broken::Left {
-            rank: 2,
-            cause: "out of cheese".into(),
-        });
-        barrier.break_with(Broken::Left {
-            rank: 1,
-            cause: "a follower's error".into(),
-        });
+        barrier.break_with(Broken::Left { rank: 2, cause: "out of cheese".into() });
+        barrier.break_with(Broken::Left { rank: 1, cause: "a follower's error".into() });
         for w in waiting {
-            assert_eq!(
-                w.join().unwrap(),
-                Err(Broken::Left {
-                    rank: 2,
-                    cause: "out of cheese".into()
-                })
-            );
+            assert_eq!(w.join().unwrap(), Err(Broken::Left { rank: 2, cause: "out of cheese".into() }));
         }
     }
 
@@ -204,9 +176,7 @@ mod tests {
     fn a_stall_names_who_is_missing() {
         let barrier = Barrier::new(3, Duration::from_millis(30));
         barrier.arrivals[1].0.fetch_add(1, Ordering::AcqRel);
-        let Err(Broken::Stalled { missing, seen_by, .. }) = barrier.wait(0) else {
-            panic!("not stalled")
-        };
+        let Err(Broken::Stalled { missing, seen_by, .. }) = barrier.wait(0) else { panic!("not stalled") };
         assert_eq!((missing, seen_by), (vec![2], 0));
     }
 }

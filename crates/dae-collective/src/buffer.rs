@@ -37,9 +37,7 @@ impl FlatBuffer {
         let layout = Layout::from_size_align(bytes, align).expect("a length that fits in memory");
         // SAFETY: the layout has a size above zero.
         let memory = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(memory.cast::<f32>()) else {
-            handle_alloc_error(layout)
-        };
+        let Some(start) = NonNull::new(memory.cast::<f32>()) else { handle_alloc_error(layout) };
         if bytes >= HUGE_PAGE {
             // SAFETY: the range is the one just allocated; the advice changes no content, and may be refused.
             unsafe { libc::madvise(memory.cast(), bytes, libc::MADV_HUGEPAGE) };
@@ -67,10 +65,7 @@ impl FlatBuffer {
     /// # Safety
     /// Nobody writes to the range while the slice lives.
     pub unsafe fn slice(&self, range: Range<usize>) -> &[f32] {
-        assert!(
-            range.start <= range.end && range.end <= self.len,
-            "range within the buffer"
-        );
+        assert!(range.start <= range.end && range.end <= self.len, "range within the buffer");
         // SAFETY: within the allocation (asserted); no writer (the caller's duty).
         unsafe { std::slice::from_raw_parts(self.as_ptr().add(range.start), range.len()) }
     }
@@ -81,10 +76,7 @@ impl FlatBuffer {
     /// Nobody else reads or writes the range while the slice lives.
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn slice_mut(&self, range: Range<usize>) -> &mut [f32] {
-        assert!(
-            range.start <= range.end && range.end <= self.len,
-            "range within the buffer"
-        );
+        assert!(range.start <= range.end && range.end <= self.len, "range within the buffer");
         // SAFETY: within the allocation (asserted); exclusive (the caller's duty).
         unsafe { std::slice::from_raw_parts_mut(self.as_ptr().add(range.start), range.len()) }
     }

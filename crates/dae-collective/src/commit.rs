@@ -35,14 +35,8 @@ pub struct Commit {
 impl Commit {
     /// Decides from the contributions, in rank order.
     pub fn decide(contributions: &[Contribution]) -> Self {
-        let mut commit = Self {
-            weight: 0.0,
-            loss: 0.0,
-            stop: false,
-            snapshot: false,
-            culprit: None,
-            slowest: (0, 0.0),
-        };
+        let mut commit =
+            Self { weight: 0.0, loss: 0.0, stop: false, snapshot: false, culprit: None, slowest: (0, 0.0) };
         for (rank, c) in contributions.iter().enumerate() {
             commit.weight += c.weight;
             commit.loss += c.loss;
@@ -68,11 +62,7 @@ mod tests {
 
     #[test]
     fn weights_are_carried_and_divided_once() {
-        let c = |weight, loss| Contribution {
-            weight,
-            loss,
-            ..Default::default()
-        };
+        let c = |weight, loss| Contribution { weight, loss, ..Default::default() };
         // Unequal counts: the mean over samples, not the mean of means.
         let commit = Commit::decide(&[c(1.0, 4.0), c(3.0, 6.0), c(0.0, 0.0)]);
         assert_eq!((commit.weight, commit.loss), (4.0, 2.5));
@@ -80,25 +70,14 @@ mod tests {
 
     #[test]
     fn one_bad_loss_stops_all_and_is_named() {
-        let c = |loss| Contribution {
-            weight: 1.0,
-            loss,
-            ..Default::default()
-        };
-        assert_eq!(
-            Commit::decide(&[c(1.0), c(f64::NAN), c(f64::INFINITY)]).culprit,
-            Some(1)
-        );
+        let c = |loss| Contribution { weight: 1.0, loss, ..Default::default() };
+        assert_eq!(Commit::decide(&[c(1.0), c(f64::NAN), c(f64::INFINITY)]).culprit, Some(1));
         assert_eq!(Commit::decide(&[c(1.0), c(2.0)]).culprit, None);
     }
 
     #[test]
     fn one_wish_to_stop_is_enough() {
-        let c = |stop| Contribution {
-            weight: 1.0,
-            stop,
-            ..Default::default()
-        };
+        let c = |stop| Contribution { weight: 1.0, stop, ..Default::default() };
         assert!(Commit::decide(&[c(false), c(true)]).stop);
     }
 }

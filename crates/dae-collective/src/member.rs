@@ -50,13 +50,7 @@ impl Apply<'_> {
 impl Member {
     pub(crate) fn new(arena: Arc<Arena>, barrier: Arc<Barrier>, rank: usize) -> Self {
         let slice = arena.slice_of(rank);
-        Self {
-            arena,
-            barrier,
-            rank,
-            slice,
-            left: false,
-        }
+        Self { arena, barrier, rank, slice, left: false }
     }
 
     /// This member's rank.
@@ -123,12 +117,8 @@ impl Member {
         unsafe { *desk.contribution.get() = mine };
         self.barrier.wait(self.rank)?;
         // SAFETY: as above; every rank has passed its write.
-        let all: Vec<Contribution> = self
-            .arena
-            .desks
-            .iter()
-            .map(|d| unsafe { *d.contribution.get() })
-            .collect();
+        let all: Vec<Contribution> =
+            self.arena.desks.iter().map(|d| unsafe { *d.contribution.get() }).collect();
         let range = || self.slice.clone();
         let mut view = Apply {
             member: self,
@@ -137,19 +127,9 @@ impl Member {
             // writes to any slot.
             params: unsafe { self.arena.params.slice_mut(range()) },
             // SAFETY: as above.
-            state: self
-                .arena
-                .state
-                .iter()
-                .map(|b| unsafe { b.slice_mut(range()) })
-                .collect(),
+            state: self.arena.state.iter().map(|b| unsafe { b.slice_mut(range()) }).collect(),
             // SAFETY: as above.
-            grads: self
-                .arena
-                .slots
-                .iter()
-                .map(|b| unsafe { b.slice(range()) })
-                .collect(),
+            grads: self.arena.slots.iter().map(|b| unsafe { b.slice(range()) }).collect(),
         };
         desk.begun.fetch_add(1, Ordering::AcqRel);
         let outcome = apply(&mut view);
@@ -173,11 +153,7 @@ impl Member {
             }
         }
         self.barrier.wait(self.rank)?;
-        let bad = self
-            .arena
-            .desks
-            .iter()
-            .position(|d| !d.finite.load(Ordering::Acquire));
+        let bad = self.arena.desks.iter().position(|d| !d.finite.load(Ordering::Acquire));
         Ok((decision, bad))
     }
 
@@ -199,10 +175,7 @@ impl Member {
     pub fn leave(mut self, step: u64) -> Result<Option<Snapshot>, Broken> {
         if self.arena.copies[FINAL].taken.load(Ordering::Acquire) {
             let cause = "the previous final copy is still being read".into();
-            return Err(Broken::Left {
-                rank: self.rank,
-                cause,
-            });
+            return Err(Broken::Left { rank: self.rank, cause });
         }
         self.copy_into(FINAL);
         self.barrier.wait(self.rank)?;
@@ -212,27 +185,16 @@ impl Member {
 
     fn snapshot(&self, index: usize, step: u64) -> Snapshot {
         self.arena.copies[index].taken.store(true, Ordering::Release);
-        Snapshot {
-            arena: self.arena.clone(),
-            index,
-            step,
-        }
+        Snapshot { arena: self.arena.clone(), index, step }
     }
 
     fn copy_into(&self, index: usize) {
         let (arena, copy, slice) = (&self.arena, &self.arena.copies[index], &self.slice);
-        let pairs = arena
-            .state
-            .iter()
-            .zip(&copy.state)
-            .chain([(&arena.params, &copy.params)]);
+        let pairs = arena.state.iter().zip(&copy.state).chain([(&arena.params, &copy.params)]);
         for (from, to) in pairs {
             // SAFETY: the source is written in the apply phase only, and each rank writes its own slice of the
             // copy, which nobody reads before it is taken.
-            unsafe {
-                to.slice_mut(slice.clone())
-                    .copy_from_slice(from.slice(slice.clone()))
-            };
+            unsafe { to.slice_mut(slice.clone()).copy_from_slice(from.slice(slice.clone())) };
         }
     }
 }
@@ -240,15 +202,8 @@ impl Member {
 impl Drop for Member {
     fn drop(&mut self) {
         if !self.left {
-            let cause = if std::thread::panicking() {
-                "it panicked"
-            } else {
-                "it stopped on an error"
-            };
-            self.barrier.break_with(Broken::Left {
-                rank: self.rank,
-                cause: cause.into(),
-            });
+            let cause = if std::thread::panicking() { "it panicked" } else { "it stopped on an error" };
+            self.barrier.break_with(Broken::Left { rank: self.rank, cause: cause.into() });
         }
         self.arena.desks[self.rank].inside.store(false, Ordering::Release);
     }
@@ -280,18 +235,12 @@ mod tests {
                     scope.spawn(move || {
                         for step in 0..steps {
                             if fail == Some((rank, step)) {
-                                return Err(Broken::Left {
-                                    rank,
-                                    cause: "told to".into(),
-                                });
+                                return Err(Broken::Left { rank, cause: "told to".into() });
                             }
                             for (i, g) in member.slot().iter_mut().enumerate() {
                                 *g = (rank + 1) as f32 * (i + 1) as f32;
                             }
-                            let mine = Contribution {
-                                weight: 1.0,
-                                ..Default::default()
-                            };
+                            let mine = Contribution { weight: 1.0, ..Default::default() };
                             member.reduce(mine, |view| Ok(descend(view)))?;
                         }
                         member.leave(steps).map(drop)
@@ -361,10 +310,7 @@ mod tests {
         let arena = Arena::new(8, 0, 2, Duration::from_secs(20));
         let member = arena.join(1).unwrap();
         assert_eq!(arena.join(1).err(), Some(ArenaError::Occupied(1)));
-        assert_eq!(
-            arena.join(2).err(),
-            Some(ArenaError::NoSuchRank { rank: 2, world: 2 })
-        );
+        assert_eq!(arena.join(2).err(), Some(ArenaError::NoSuchRank { rank: 2, world: 2 }));
         assert_eq!(arena.reopen(), Err(ArenaError::Occupied(1)));
         drop(member);
         assert!(matches!(arena.broken(), Some(Broken::Left { rank: 1, .. })));
@@ -376,10 +322,7 @@ mod tests {
         let mut member = arena.join(0).unwrap();
         let step = |member: &mut Member| {
             member.slot().fill(1.0);
-            let mine = Contribution {
-                weight: 1.0,
-                ..Default::default()
-            };
+            let mine = Contribution { weight: 1.0, ..Default::default() };
             member.reduce(mine, |v| Ok(descend(v))).unwrap();
         };
         step(&mut member);
@@ -391,14 +334,6 @@ mod tests {
         assert!(member.params().iter().all(|p| *p == -2.0));
         drop(copy);
         assert!(member.snapshot_free());
-        assert!(
-            member
-                .leave(2)
-                .unwrap()
-                .unwrap()
-                .params()
-                .iter()
-                .all(|p| *p == -2.0)
-        );
+        assert!(member.leave(2).unwrap().unwrap().params().iter().all(|p| *p == -2.0));
     }
 }

@@ -24,26 +24,18 @@ impl Snapshot {
     /// The optimizer's flat buffers, in the order of its state names.
     pub fn state(&self) -> Vec<&[f32]> {
         // SAFETY: as for the parameters.
-        self.arena.copies[self.index]
-            .state
-            .iter()
-            .map(|b| unsafe { b.slice(0..b.len()) })
-            .collect()
+        self.arena.copies[self.index].state.iter().map(|b| unsafe { b.slice(0..b.len()) }).collect()
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        self.arena.copies[self.index]
-            .taken
-            .store(false, Ordering::Release);
+        self.arena.copies[self.index].taken.store(false, Ordering::Release);
     }
 }
 
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Snapshot")
-            .field("step", &self.step)
-            .finish_non_exhaustive()
+        f.debug_struct("Snapshot").field("step", &self.step).finish_non_exhaustive()
     }
 }

@@ -56,12 +56,7 @@ enum Stage {
 impl Decoder {
     /// A decoder at the start of a stream.
     pub fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            stage: Stage::Head,
-            piece: Piece::of(Head::BYTES),
-            poison: None,
-        }
+        Self { limits, stage: Stage::Head, piece: Piece::of(Head::BYTES), poison: None }
     }
 
     /// Takes bytes off the front of `input` up to the end of a frame, and gives the frame if it is complete.
@@ -79,10 +74,7 @@ impl Decoder {
                 Ok(None) => {}
                 Ok(Some(frame)) => return Ok(Some(frame)),
                 Err(error) => {
-                    *self = Self {
-                        poison: Some(error.clone()),
-                        ..Self::new(self.limits)
-                    };
+                    *self = Self { poison: Some(error.clone()), ..Self::new(self.limits) };
                     return Err(error);
                 }
             }
@@ -103,11 +95,7 @@ impl Decoder {
             (None, Stage::Header { .. }) => "header",
             (None, Stage::Part { .. }) => "parts",
         };
-        Err(FrameError::Torn {
-            piece,
-            have: self.piece.bytes.len(),
-            wanted: self.piece.wanted,
-        })
+        Err(FrameError::Torn { piece, have: self.piece.bytes.len(), wanted: self.piece.wanted })
     }
 
     /// Takes the piece that is complete, and says which comes next.
@@ -122,32 +110,17 @@ impl Decoder {
                 self.stage = Stage::Lengths(head);
             }
             Stage::Lengths(head) => {
-                let lengths = bytes
-                    .chunks_exact(Head::LENGTH_BYTES)
-                    .map(|each| u64::from_le_bytes(fixed(each)));
-                self.limits
-                    .check_bytes(u64::from(head.header_bytes), lengths.clone())?;
+                let lengths =
+                    bytes.chunks_exact(Head::LENGTH_BYTES).map(|each| u64::from_le_bytes(fixed(each)));
+                self.limits.check_bytes(u64::from(head.header_bytes), lengths.clone())?;
                 let part_bytes = lengths.map(addressable).collect::<Result<_, _>>()?;
                 self.piece = Piece::of(addressable(u64::from(head.header_bytes))?);
-                self.stage = Stage::Header {
-                    kind: head.kind,
-                    part_bytes,
-                };
+                self.stage = Stage::Header { kind: head.kind, part_bytes };
             }
             Stage::Header { kind, part_bytes } => {
-                return Ok(self.next_part(
-                    Frame {
-                        kind,
-                        header: bytes,
-                        parts: Vec::new(),
-                    },
-                    part_bytes,
-                ));
+                return Ok(self.next_part(Frame { kind, header: bytes, parts: Vec::new() }, part_bytes));
             }
-            Stage::Part {
-                mut frame,
-                part_bytes,
-            } => {
+            Stage::Part { mut frame, part_bytes } => {
                 frame.parts.push(bytes);
                 return Ok(self.next_part(frame, part_bytes));
             }
@@ -183,10 +156,7 @@ impl Piece {
     const FIRST_BYTES: usize = 64 << 10;
 
     fn of(wanted: usize) -> Self {
-        Self {
-            bytes: Vec::new(),
-            wanted,
-        }
+        Self { bytes: Vec::new(), wanted }
     }
 
     /// Takes what is missing off the front of `input`; true once nothing is.
@@ -217,11 +187,7 @@ fn fixed<const N: usize>(bytes: &[u8]) -> [u8; N] {
 /// A length as this machine counts memory: on a small one it may be more than there are addresses.
 fn addressable(bytes: u64) -> Result<usize, FrameError> {
     let most = usize::MAX as u64;
-    usize::try_from(bytes).map_err(|_| FrameError::OverLimit {
-        limit: "part_bytes",
-        asked: bytes,
-        most,
-    })
+    usize::try_from(bytes).map_err(|_| FrameError::OverLimit { limit: "part_bytes", asked: bytes, most })
 }
 
 #[cfg(test)]
@@ -230,18 +196,8 @@ mod tests {
 
     #[test]
     fn memory_follows_what_has_arrived() {
-        let limits = Limits {
-            part_bytes: 1 << 40,
-            total_bytes: 1 << 41,
-            ..Limits::default()
-        };
-        let mut stream = Head {
-            kind: 1,
-            header_bytes: 0,
-            parts: 1,
-        }
-        .write()
-        .to_vec();
+        let limits = Limits { part_bytes: 1 << 40, total_bytes: 1 << 41, ..Limits::default() };
+        let mut stream = Head { kind: 1, header_bytes: 0, parts: 1 }.write().to_vec();
         stream.extend((1_u64 << 40).to_le_bytes());
         stream.extend(vec![0; 200_000]);
         let mut decoder = Decoder::new(limits);
@@ -250,11 +206,7 @@ mod tests {
             let piece = &decoder.piece;
             assert!(piece.bytes.capacity() <= (2 * piece.bytes.len()).max(Piece::FIRST_BYTES));
         }
-        let torn = FrameError::Torn {
-            piece: "parts",
-            have: 200_000,
-            wanted: 1 << 40,
-        };
+        let torn = FrameError::Torn { piece: "parts", have: 200_000, wanted: 1 << 40 };
         assert_eq!(decoder.finish(), Err(torn));
     }
 }

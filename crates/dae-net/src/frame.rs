@@ -27,16 +27,9 @@ pub fn encode(frame: &Frame, limits: &Limits) -> Result<Vec<u8>, FrameError> {
     limits.check_parts(frame.parts.len() as u64)?;
     limits.check_bytes(header_bytes, frame.parts.iter().map(|part| part.len() as u64))?;
     // The limits are no wider than the fields, so after the checks nothing is cut off.
-    let head = Head {
-        kind: frame.kind,
-        header_bytes: frame.header.len() as u32,
-        parts: frame.parts.len() as u16,
-    };
-    let part_bytes: usize = frame
-        .parts
-        .iter()
-        .map(|part| Head::LENGTH_BYTES + part.len())
-        .sum();
+    let head =
+        Head { kind: frame.kind, header_bytes: frame.header.len() as u32, parts: frame.parts.len() as u16 };
+    let part_bytes: usize = frame.parts.iter().map(|part| Head::LENGTH_BYTES + part.len()).sum();
     let mut bytes = Vec::with_capacity(Head::BYTES + frame.header.len() + part_bytes);
     bytes.extend_from_slice(&head.write());
     for part in &frame.parts {

@@ -38,16 +38,10 @@ impl Head {
         let reserved = u16::from_le_bytes([r0, r1]);
         // In this order: of a stranger's bytes, the version means nothing.
         if magic != MAGIC {
-            return Err(FrameError::Magic {
-                found: magic,
-                expected: MAGIC,
-            });
+            return Err(FrameError::Magic { found: magic, expected: MAGIC });
         }
         if version != PROTOCOL_VERSION {
-            return Err(FrameError::Version {
-                found: version,
-                expected: PROTOCOL_VERSION,
-            });
+            return Err(FrameError::Version { found: version, expected: PROTOCOL_VERSION });
         }
         if reserved != 0 {
             return Err(FrameError::Reserved { found: reserved });

@@ -43,9 +43,8 @@ pub enum HeaderError {
 /// # Errors
 /// [`HeaderError::Unwritable`] where a `Serialize` fails, [`HeaderError::TooDeep`] for what [`read_header`] would refuse.
 pub fn header_of<T: Serialize>(value: &T) -> Result<Vec<u8>, HeaderError> {
-    let bytes = rmp_serde::to_vec_named(value).map_err(|error| HeaderError::Unwritable {
-        reason: error.to_string(),
-    })?;
+    let bytes = rmp_serde::to_vec_named(value)
+        .map_err(|error| HeaderError::Unwritable { reason: error.to_string() })?;
     match value_bytes(&bytes, MAX_HEADER_DEPTH) {
         Err(Fault::TooDeep) => Err(HeaderError::TooDeep),
         _ => Ok(bytes),
@@ -68,10 +67,7 @@ pub fn read_header<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, HeaderError> 
     })?;
     let extra_bytes = bytes.len() - value_bytes;
     if extra_bytes > 0 {
-        return Err(HeaderError::Trailing {
-            value_bytes,
-            extra_bytes,
-        });
+        return Err(HeaderError::Trailing { value_bytes, extra_bytes });
     }
     rmp_serde::from_slice(bytes).map_err(|error| unreadable(error.to_string()))
 }

@@ -20,12 +20,7 @@ impl Default for Limits {
     /// 64 KiB of header and 1,024 parts, 1 GiB in all.
     fn default() -> Self {
         let gib = 1 << 30;
-        Self {
-            header_bytes: 64 << 10,
-            parts: 1024,
-            part_bytes: gib,
-            total_bytes: gib,
-        }
+        Self { header_bytes: 64 << 10, parts: 1024, part_bytes: gib, total_bytes: gib }
     }
 }
 
@@ -47,18 +42,12 @@ impl Limits {
         let mut total = Head::BYTES as u64 + header_bytes;
         for bytes in part_bytes {
             check("part_bytes", bytes, self.part_bytes)?;
-            total = total
-                .saturating_add(Head::LENGTH_BYTES as u64)
-                .saturating_add(bytes);
+            total = total.saturating_add(Head::LENGTH_BYTES as u64).saturating_add(bytes);
         }
         check("total_bytes", total, self.total_bytes)
     }
 }
 
 fn check(limit: &'static str, asked: u64, most: u64) -> Result<(), FrameError> {
-    if asked > most {
-        Err(FrameError::OverLimit { limit, asked, most })
-    } else {
-        Ok(())
-    }
+    if asked > most { Err(FrameError::OverLimit { limit, asked, most }) } else { Ok(()) }
 }

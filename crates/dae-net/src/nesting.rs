@@ -74,9 +74,7 @@ impl Reader<'_> {
         let rest = self.bytes.get(self.next..).unwrap_or_default();
         let digits = rest.get(..bytes).ok_or(Fault::Truncated)?;
         self.next += bytes;
-        Ok(digits
-            .iter()
-            .fold(0, |number, digit| number << 8 | u64::from(*digit)))
+        Ok(digits.iter().fold(0, |number, digit| number << 8 | u64::from(*digit)))
     }
 
     fn skip(&mut self, bytes: u64) -> Result<(), Fault> {
@@ -132,11 +130,7 @@ mod tests {
             let followed = [value, &[0xc1, 0xc1][..]].concat();
             assert_eq!(value_bytes(&followed, 2), Ok(value.len()), "{value:02x?}");
             for cut in 0..value.len() {
-                assert_eq!(
-                    value_bytes(&value[..cut], 2),
-                    Err(Fault::Truncated),
-                    "{value:02x?} cut at {cut}"
-                );
+                assert_eq!(value_bytes(&value[..cut], 2), Err(Fault::Truncated), "{value:02x?} cut at {cut}");
             }
         }
     }

@@ -3,12 +3,7 @@
 use dae_net::{Decoder, Frame, FrameError, Limits, encode};
 use proptest::prelude::*;
 
-const LIMITS: Limits = Limits {
-    header_bytes: 64,
-    parts: 4,
-    part_bytes: 100,
-    total_bytes: 400,
-};
+const LIMITS: Limits = Limits { header_bytes: 64, parts: 4, part_bytes: 100, total_bytes: 400 };
 
 prop_compose! {
     fn frame()(
@@ -107,10 +102,7 @@ fn over_limit_names_the_limit() {
     ] {
         let over = FrameError::OverLimit { limit, asked, most };
         assert_eq!(encode(&frame, &LIMITS), Err(over.clone()));
-        assert_eq!(
-            decoded(&[&encode(&frame, &wide).unwrap()]),
-            (vec![], Err(over.clone()))
-        );
+        assert_eq!(decoded(&[&encode(&frame, &wide).unwrap()]), (vec![], Err(over.clone())));
         assert_eq!(
             over.to_string(),
             format!("the frame asks for {asked} {limit}, and the limit `{limit}` is {most}")
@@ -122,17 +114,10 @@ fn over_limit_names_the_limit() {
 
 #[test]
 fn lengths_that_wrap_are_over_the_limit() {
-    let wide = Limits {
-        part_bytes: u64::MAX,
-        ..LIMITS
-    };
+    let wide = Limits { part_bytes: u64::MAX, ..LIMITS };
     let mut stream = b"DAE1\x01\0\0\0\0\0\0\0\x02\0\0\0".to_vec();
     stream.extend([0xff; 16]);
-    let over = FrameError::OverLimit {
-        limit: "total_bytes",
-        asked: u64::MAX,
-        most: 400,
-    };
+    let over = FrameError::OverLimit { limit: "total_bytes", asked: u64::MAX, most: 400 };
     assert_eq!(Decoder::new(wide).decode(&mut stream.as_slice()), Err(over));
 }
 
@@ -140,22 +125,8 @@ fn lengths_that_wrap_are_over_the_limit() {
 fn a_bad_head_says_what_and_what_was_expected_and_poisons() {
     let good = encode(&Frame::default(), &LIMITS).unwrap();
     for (place, byte, expected) in [
-        (
-            0,
-            b'G',
-            FrameError::Magic {
-                found: *b"GAE1",
-                expected: *b"DAE1",
-            },
-        ),
-        (
-            4,
-            9,
-            FrameError::Version {
-                found: 9,
-                expected: 1,
-            },
-        ),
+        (0, b'G', FrameError::Magic { found: *b"GAE1", expected: *b"DAE1" }),
+        (4, 9, FrameError::Version { found: 9, expected: 1 }),
         (14, 1, FrameError::Reserved { found: 1 }),
     ] {
         let mut bad = good.clone();
@@ -170,11 +141,8 @@ fn a_bad_head_says_what_and_what_was_expected_and_poisons() {
 
 #[test]
 fn the_bytes_of_a_frame_never_change() {
-    let frame = Frame {
-        kind: 0x0203,
-        header: vec![0x81, 0xa1, b'n', 0x05],
-        parts: vec![vec![1, 2, 3], vec![]],
-    };
+    let frame =
+        Frame { kind: 0x0203, header: vec![0x81, 0xa1, b'n', 0x05], parts: vec![vec![1, 2, 3], vec![]] };
     let golden = [
         &b"DAE1"[..], // magic
         &[1, 0],      // version

@@ -40,12 +40,7 @@ pub(crate) struct Tail<'a> {
 
 /// Reads the tokens after an item's name.
 pub(crate) fn tail<'a>(word: &'a str, tokens: &[Token<'a>], problems: &mut Vec<Problem>) -> Tail<'a> {
-    let mut reader = Reader {
-        word,
-        tokens,
-        next: 0,
-        problems,
-    };
+    let mut reader = Reader { word, tokens, next: 0, problems };
     let mut tail = Tail::default();
     while let Some(token) = reader.take() {
         match token.kind {
@@ -82,23 +77,13 @@ impl<'a> Reader<'_, 'a> {
 
     /// Takes the next token if it is this symbol.
     fn take_symbol(&mut self, symbol: char) -> Option<Token<'a>> {
-        if self.peek().is_some_and(|token| token.is(symbol)) {
-            self.take()
-        } else {
-            None
-        }
+        if self.peek().is_some_and(|token| token.is(symbol)) { self.take() } else { None }
     }
 
     /// Takes the next token if it is a name or a number.
     fn take_text(&mut self) -> Option<Text<'a>> {
-        let is_text = self
-            .peek()
-            .is_some_and(|token| !matches!(token.kind, Kind::Symbol(_)));
-        if is_text {
-            self.take().map(|token| token.text)
-        } else {
-            None
-        }
+        let is_text = self.peek().is_some_and(|token| !matches!(token.kind, Kind::Symbol(_)));
+        if is_text { self.take().map(|token| token.text) } else { None }
     }
 
     fn report(&mut self, at: Range<usize>, message: String, help: impl Into<String>) {
@@ -117,22 +102,14 @@ impl<'a> Reader<'_, 'a> {
         }
         let at = first.text.at.start..end;
         let message = format!("`{}` has no meaning here", shown(&self.word[at.clone()]));
-        self.report(
-            at,
-            message,
-            "take it out; settings are written `name`, `name=value` or `@place`",
-        );
+        self.report(at, message, "take it out; settings are written `name`, `name=value` or `@place`");
     }
 
     fn place(&mut self, sign: &Token<'a>) -> Option<Text<'a>> {
         let place = self.take_text();
         if place.is_none() {
             let message = "`@` names a place, and none follows".to_owned();
-            self.report(
-                sign.text.at.clone(),
-                message,
-                "write `@node` or `@device`, or take the `@` out",
-            );
+            self.report(sign.text.at.clone(), message, "write `@node` or `@device`, or take the `@` out");
         }
         place
     }
@@ -140,24 +117,12 @@ impl<'a> Reader<'_, 'a> {
     fn attribute(&mut self, name: Text<'a>) -> Option<Attribute<'a>> {
         if let Some(equals) = self.take_symbol('=') {
             let value = self.value(&name, &equals)?;
-            Some(Attribute {
-                name,
-                value: Some(value),
-                arguments: None,
-            })
+            Some(Attribute { name, value: Some(value), arguments: None })
         } else if let Some(open) = self.take_symbol('(') {
             let arguments = self.arguments(&name, &open);
-            Some(Attribute {
-                name,
-                value: None,
-                arguments: Some(arguments),
-            })
+            Some(Attribute { name, value: None, arguments: Some(arguments) })
         } else {
-            Some(Attribute {
-                name,
-                value: None,
-                arguments: None,
-            })
+            Some(Attribute { name, value: None, arguments: None })
         }
     }
 
@@ -165,11 +130,7 @@ impl<'a> Reader<'_, 'a> {
     fn value(&mut self, name: &Text<'a>, equals: &Token<'a>) -> Option<Text<'a>> {
         let Some(first) = self.take_text() else {
             let message = format!("`{}=` is missing its value", shown(name.text));
-            self.report(
-                name.at.start..equals.text.at.end,
-                message,
-                "write a name or a number after the `=`",
-            );
+            self.report(name.at.start..equals.text.at.end, message, "write a name or a number after the `=`");
             return None;
         };
         let mut end = first.at.end;
@@ -184,10 +145,7 @@ impl<'a> Reader<'_, 'a> {
                 }
             }
         }
-        Some(Text {
-            text: &self.word[first.at.start..end],
-            at: first.at.start..end,
-        })
+        Some(Text { text: &self.word[first.at.start..end], at: first.at.start..end })
     }
 
     /// Reads the entries up to the closing bracket; one missing bracket is one problem.
@@ -228,16 +186,10 @@ impl<'a> Reader<'_, 'a> {
             return None;
         };
         match self.take_symbol('=') {
-            None => Some(Argument {
-                name: None,
-                value: first,
-            }),
+            None => Some(Argument { name: None, value: first }),
             Some(equals) => {
                 let value = self.value(&first, &equals)?;
-                Some(Argument {
-                    name: Some(first),
-                    value,
-                })
+                Some(Argument { name: Some(first), value })
             }
         }
     }

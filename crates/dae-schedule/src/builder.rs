@@ -47,22 +47,13 @@ impl Gradient {
     /// Folds `workers` replicas that lie as `place` says: `split n @place`.
     #[must_use]
     pub fn split_at(self, workers: u32, place: Place) -> Self {
-        self.with(Fold::Split {
-            workers,
-            place: Some(place),
-        })
+        self.with(Fold::Split { workers, place: Some(place) })
     }
 
     /// Closes the gradient: `step optimizer`.
     #[must_use]
     pub fn step(self, optimizer: Optimizer) -> Model {
-        Model {
-            draft: Word {
-                folds: self.folds,
-                optimizer,
-                clip: None,
-            },
-        }
+        Model { draft: Word { folds: self.folds, optimizer, clip: None } }
     }
 
     fn with(mut self, fold: Fold) -> Self {
@@ -106,31 +97,18 @@ mod tests {
 
     #[test]
     fn builds_what_text_says() {
-        let built = Word::gradient()
-            .split_at(2, Place::Node)
-            .accum(3)
-            .step(Optimizer::sgd(0.1))
-            .build();
+        let built = Word::gradient().split_at(2, Place::Node).accum(3).step(Optimizer::sgd(0.1)).build();
         assert_eq!(built, parse("split 2 @node | accum 3 | step sgd(.1)"));
     }
 
     #[test]
     fn refuses_what_text_refuses() {
-        let adam = Optimizer::Adam {
-            lr: f32::NAN,
-            beta1: 1.0,
-            beta2: -0.5,
-            eps: f32::INFINITY,
-            weight_decay: 0.0,
-        };
+        let adam =
+            Optimizer::Adam { lr: f32::NAN, beta1: 1.0, beta2: -0.5, eps: f32::INFINITY, weight_decay: 0.0 };
         let model = Word::gradient().accum(0).split(100_000).step(adam).clip(0.0);
         let printed = model.to_string();
-        let blamed: Vec<_> = model
-            .build()
-            .unwrap_err()
-            .into_iter()
-            .map(|p| printed[p.at].to_owned())
-            .collect();
+        let blamed: Vec<_> =
+            model.build().unwrap_err().into_iter().map(|p| printed[p.at].to_owned()).collect();
         assert_eq!(blamed, ["0", "100000", "NaN", "1", "-0.5", "inf", "0"]);
     }
 }

@@ -39,10 +39,7 @@ impl fmt::Display for Fold {
         match self {
             Self::Accum(count) => write!(f, "accum {count}"),
             Self::Split { workers, place: None } => write!(f, "split {workers}"),
-            Self::Split {
-                workers,
-                place: Some(place),
-            } => write!(f, "split {workers} {place}"),
+            Self::Split { workers, place: Some(place) } => write!(f, "split {workers} {place}"),
         }
     }
 }

@@ -35,10 +35,7 @@ pub(crate) fn item<'a>(
 ) -> Item<'a> {
     let op = first.text.clone();
     let end = rest.last().unwrap_or(first).text.at.end;
-    let text = Text {
-        text: &word[op.at.start..end],
-        at: op.at.start..end,
-    };
+    let text = Text { text: &word[op.at.start..end], at: op.at.start..end };
     let mut read = || tail(word, rest, problems);
     let kind = match op.text {
         "accum" => {
@@ -66,11 +63,7 @@ fn accum(op: Range<usize>, tail: &Tail<'_>, problems: &mut Vec<Problem>) -> Opti
     let count = one_count("accum", op, &tail.counts, problems);
     no_places("accum", &tail.places, problems);
     problems.extend(tail.attributes.iter().map(|attribute| stray("accum", attribute)));
-    if problems.len() > before {
-        None
-    } else {
-        count.map(Fold::Accum)
-    }
+    if problems.len() > before { None } else { count.map(Fold::Accum) }
 }
 
 fn split(op: Range<usize>, tail: &Tail<'_>, problems: &mut Vec<Problem>) -> Option<Fold> {
@@ -84,11 +77,7 @@ fn split(op: Range<usize>, tail: &Tail<'_>, problems: &mut Vec<Problem>) -> Opti
             _ => problems.push(stray("split", attribute)),
         }
     }
-    if problems.len() > before {
-        None
-    } else {
-        workers.map(|workers| Fold::Split { workers, place })
-    }
+    if problems.len() > before { None } else { workers.map(|workers| Fold::Split { workers, place }) }
 }
 
 /// `order=any` is what happens without it, so it is accepted and leaves no trace.
@@ -132,12 +121,7 @@ fn one_count(op: &str, at: Range<usize>, counts: &[Text<'_>], problems: &mut Vec
 pub(crate) fn no_counts(op: &str, counts: &[Text<'_>], problems: &mut Vec<Problem>) {
     problems.extend(counts.iter().map(|count| {
         let message = format!("`{op}` has no count, and `{}` is one", shown(count.text));
-        Problem::new(
-            MISPLACED,
-            count.at.clone(),
-            message,
-            "a learning rate stands in brackets: `adam(1e-3)`",
-        )
+        Problem::new(MISPLACED, count.at.clone(), message, "a learning rate stands in brackets: `adam(1e-3)`")
     }));
 }
 
@@ -169,12 +153,7 @@ fn one_place(places: &[Text<'_>], problems: &mut Vec<Problem>) -> Option<Place> 
 pub(crate) fn no_places(op: &str, places: &[Text<'_>], problems: &mut Vec<Problem>) {
     problems.extend(places.iter().map(|place| {
         let message = format!("`{op}` has no place: only items with several workers lie somewhere");
-        Problem::new(
-            MISPLACED,
-            place.at.clone(),
-            message,
-            "take the place out, or write it on `split`",
-        )
+        Problem::new(MISPLACED, place.at.clone(), message, "take the place out, or write it on `split`")
     }));
 }
 
@@ -183,18 +162,9 @@ pub(crate) fn once(attributes: &[Attribute<'_>], problems: &mut Vec<Problem>) {
     for (place, attribute) in attributes.iter().enumerate() {
         let name = attribute.name.text;
         let known = owner(name).is_some();
-        if known
-            && attributes[..place]
-                .iter()
-                .any(|earlier| earlier.name.text == name)
-        {
+        if known && attributes[..place].iter().any(|earlier| earlier.name.text == name) {
             let message = format!("`{name}` is given twice");
-            problems.push(Problem::new(
-                TWICE,
-                attribute.at(),
-                message,
-                "keep one of the two",
-            ));
+            problems.push(Problem::new(TWICE, attribute.at(), message, "keep one of the two"));
         }
     }
 }
@@ -248,12 +218,7 @@ fn not_an_item(first: &Token<'_>) -> Problem {
     }
     if let Some(purpose) = purpose(name) {
         let message = format!("`{name}`, which {purpose}, is not yet available");
-        return Problem::new(
-            NOT_YET,
-            at,
-            message,
-            "take it out; `accum`, `split` and `step` run today",
-        );
+        return Problem::new(NOT_YET, at, message, "take it out; `accum`, `split` and `step` run today");
     }
     let message = format!("there is no item `{written}`");
     let letters = name.trim_end_matches(|last: char| last.is_ascii_digit());
@@ -265,10 +230,7 @@ fn not_an_item(first: &Token<'_>) -> Problem {
         let names: Vec<_> = all_items().collect();
         match nearest(name, names.iter().copied()) {
             Some(_) => suggestion(name, "items", &names),
-            None => format!(
-                "the items that run today are {}",
-                listed(crate::vocabulary::ITEMS)
-            ),
+            None => format!("the items that run today are {}", listed(crate::vocabulary::ITEMS)),
         }
     };
     Problem::new(UNKNOWN, at, message, help)

@@ -42,11 +42,7 @@ pub(crate) fn number(
     example: f32,
     problems: &mut Vec<Problem>,
 ) -> Option<f32> {
-    let parsed = if text.is_number() {
-        text.text.parse::<f32>().ok()
-    } else {
-        None
-    };
+    let parsed = if text.is_number() { text.text.parse::<f32>().ok() } else { None };
     let message = match parsed {
         // Adding 0 turns -0 into 0, so that equal words print and hash alike.
         Some(value) if bound.holds(value) => return Some(value + 0.0),
@@ -57,11 +53,7 @@ pub(crate) fn number(
         ),
         None => format!("`{name}` must be a number, and `{}` is none", shown(text.text)),
     };
-    let help = format!(
-        "write a number {}, for example `{}`",
-        bound.words(),
-        Shortest(example)
-    );
+    let help = format!("write a number {}, for example `{}`", bound.words(), Shortest(example));
     problems.push(Problem::new(BAD_VALUE, text.at.clone(), message, help));
     None
 }
@@ -104,11 +96,7 @@ impl fmt::Display for Shortest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = format!("{}", self.0);
         let scientific = format!("{:e}", self.0);
-        f.write_str(if scientific.len() < plain.len() {
-            &scientific
-        } else {
-            &plain
-        })
+        f.write_str(if scientific.len() < plain.len() { &scientific } else { &plain })
     }
 }
 
@@ -119,23 +107,9 @@ mod tests {
 
     #[test]
     fn shortest_is_short() {
-        let printed: Vec<String> = [1e-3, 0.9, 0.999, 0.01, 1.0, 100.0, 1e3, 1e-8, f32::MAX]
-            .map(|x| Shortest(x).to_string())
-            .into();
-        assert_eq!(
-            printed,
-            [
-                "1e-3",
-                "0.9",
-                "0.999",
-                "0.01",
-                "1",
-                "100",
-                "1e3",
-                "1e-8",
-                "3.4028235e38"
-            ]
-        );
+        let printed: Vec<String> =
+            [1e-3, 0.9, 0.999, 0.01, 1.0, 100.0, 1e3, 1e-8, f32::MAX].map(|x| Shortest(x).to_string()).into();
+        assert_eq!(printed, ["1e-3", "0.9", "0.999", "0.01", "1", "100", "1e3", "1e-8", "3.4028235e38"]);
     }
 
     proptest! {

@@ -58,34 +58,17 @@ impl Optimizer {
 
     /// Plain gradient descent: no momentum, no weight decay.
     pub fn sgd(lr: f32) -> Self {
-        Self::Sgd {
-            lr,
-            momentum: 0.0,
-            nesterov: false,
-            weight_decay: 0.0,
-        }
+        Self::Sgd { lr, momentum: 0.0, nesterov: false, weight_decay: 0.0 }
     }
 
     /// Adam with the defaults of `torch.optim.Adam`.
     pub fn adam(lr: f32) -> Self {
-        Self::Adam {
-            lr,
-            beta1: 0.9,
-            beta2: 0.999,
-            eps: 1e-8,
-            weight_decay: 0.0,
-        }
+        Self::Adam { lr, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0 }
     }
 
     /// AdamW with the defaults of `torch.optim.AdamW`, a weight decay of 0.01 among them.
     pub fn adamw(lr: f32) -> Self {
-        Self::AdamW {
-            lr,
-            beta1: 0.9,
-            beta2: 0.999,
-            eps: 1e-8,
-            weight_decay: 0.01,
-        }
+        Self::AdamW { lr, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01 }
     }
 
     /// The learning rate.
@@ -100,12 +83,7 @@ impl Optimizer {
 impl fmt::Display for Optimizer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Sgd {
-                lr,
-                momentum,
-                nesterov,
-                weight_decay,
-            } => {
+            Self::Sgd { lr, momentum, nesterov, weight_decay } => {
                 write!(f, "sgd({}", Shortest(lr))?;
                 setting(f, "momentum", momentum, 0.0)?;
                 if nesterov {
@@ -113,24 +91,12 @@ impl fmt::Display for Optimizer {
                 }
                 setting(f, "wd", weight_decay, 0.0)?;
             }
-            Self::Adam {
-                lr,
-                beta1,
-                beta2,
-                eps,
-                weight_decay,
-            } => {
+            Self::Adam { lr, beta1, beta2, eps, weight_decay } => {
                 write!(f, "adam({}", Shortest(lr))?;
                 moments(f, beta1, beta2, eps)?;
                 setting(f, "wd", weight_decay, 0.0)?;
             }
-            Self::AdamW {
-                lr,
-                beta1,
-                beta2,
-                eps,
-                weight_decay,
-            } => {
+            Self::AdamW { lr, beta1, beta2, eps, weight_decay } => {
                 write!(f, "adamw({}", Shortest(lr))?;
                 moments(f, beta1, beta2, eps)?;
                 setting(f, "wd", weight_decay, 0.01)?;
@@ -147,11 +113,7 @@ fn moments(f: &mut fmt::Formatter<'_>, beta1: f32, beta2: f32, eps: f32) -> fmt:
 }
 
 fn setting(f: &mut fmt::Formatter<'_>, name: &str, value: f32, default: f32) -> fmt::Result {
-    if value == default {
-        Ok(())
-    } else {
-        write!(f, ", {name}={}", Shortest(value))
-    }
+    if value == default { Ok(()) } else { write!(f, ", {name}={}", Shortest(value)) }
 }
 
 #[cfg(test)]
@@ -167,23 +129,9 @@ mod tests {
 
     #[test]
     fn what_differs_is_said() {
-        let sgd = Optimizer::Sgd {
-            lr: 0.1,
-            momentum: 0.9,
-            nesterov: true,
-            weight_decay: 1e-4,
-        };
+        let sgd = Optimizer::Sgd { lr: 0.1, momentum: 0.9, nesterov: true, weight_decay: 1e-4 };
         assert_eq!(sgd.to_string(), "sgd(0.1, momentum=0.9, nesterov, wd=1e-4)");
-        let adamw = Optimizer::AdamW {
-            lr: 1.0,
-            beta1: 0.5,
-            beta2: 0.9,
-            eps: 1e-6,
-            weight_decay: 0.0,
-        };
-        assert_eq!(
-            adamw.to_string(),
-            "adamw(1, beta1=0.5, beta2=0.9, eps=1e-6, wd=0)"
-        );
+        let adamw = Optimizer::AdamW { lr: 1.0, beta1: 0.5, beta2: 0.9, eps: 1e-6, weight_decay: 0.0 };
+        assert_eq!(adamw.to_string(), "adamw(1, beta1=0.5, beta2=0.9, eps=1e-6, wd=0)");
     }
 }

@@ -23,10 +23,7 @@ pub fn parse(text: &str) -> Result<Word, Vec<Problem>> {
         return Err(vec![Problem::new(
             TOO_LONG,
             0..0,
-            format!(
-                "the word has {} bytes, and at most {MAX_WORD_BYTES} are read",
-                text.len()
-            ),
+            format!("the word has {} bytes, and at most {MAX_WORD_BYTES} are read", text.len()),
             "write a shorter word: counts multiply, so `accum 2 | accum 2` is `accum 4`",
         )]);
     }
@@ -149,11 +146,7 @@ fn limits(items: &[Item<'_>], problems: &mut Vec<Problem>) {
     let before = problems.len();
     let micro_batches = |fold: Fold| if let Fold::Accum(count) = fold { count } else { 1 };
     let workers = |fold: Fold| {
-        if let Fold::Split { workers, .. } = fold {
-            workers
-        } else {
-            1
-        }
+        if let Fold::Split { workers, .. } = fold { workers } else { 1 }
     };
     problems.extend(over(items, micro_batches, MAX_COUNT, "micro-batches"));
     problems.extend(over(items, workers, MAX_COUNT, "workers"));
@@ -174,12 +167,7 @@ fn over(items: &[Item<'_>], count: impl Fn(Fold) -> u32, most: u32, what: &str) 
         if product > u64::from(most) {
             let message =
                 format!("up to here the word multiplies to {product} {what}, and {most} is the most");
-            return Some(Problem::new(
-                TOO_MANY,
-                text.at.clone(),
-                message,
-                "make one of the counts smaller",
-            ));
+            return Some(Problem::new(TOO_MANY, text.at.clone(), message, "make one of the counts smaller"));
         }
     }
     None
@@ -192,11 +180,7 @@ fn assembled(items: &[Item<'_>]) -> Option<Word> {
             ItemKind::Fold(fold) => folds.push(fold?),
             ItemKind::Step(closing) => {
                 let closing = closing?;
-                return Some(Word {
-                    folds,
-                    optimizer: closing.optimizer,
-                    clip: closing.clip,
-                });
+                return Some(Word { folds, optimizer: closing.optimizer, clip: closing.clip });
             }
             ItemKind::Other => return None,
         }

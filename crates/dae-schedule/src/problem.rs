@@ -35,12 +35,7 @@ impl Problem {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
-        Self {
-            code,
-            at,
-            message: message.into(),
-            help: help.into(),
-        }
+        Self { code, at, message: message.into(), help: help.into() }
     }
 }
 

@@ -20,10 +20,7 @@ impl<'a> Settings<'a> {
         flags: &'static [&'static str],
         problems: &mut Vec<Problem>,
     ) -> Self {
-        let mut settings = Self {
-            given: Vec::new(),
-            flags: Vec::new(),
-        };
+        let mut settings = Self { given: Vec::new(), flags: Vec::new() };
         let called = optimizer.name.text;
         let names = [numbers, flags].concat();
         for (place, argument) in optimizer.arguments.iter().flatten().enumerate() {
@@ -108,10 +105,5 @@ fn unknown(optimizer: &str, name: &Text<'_>, names: &[&'static str]) -> Problem 
 }
 
 fn twice(name: &str, at: &Text<'_>) -> Problem {
-    Problem::new(
-        TWICE,
-        at.at.clone(),
-        format!("`{name}` is given twice"),
-        "keep one of the two",
-    )
+    Problem::new(TWICE, at.at.clone(), format!("`{name}` is given twice"), "keep one of the two")
 }

@@ -59,17 +59,10 @@ pub(crate) fn step(op: Range<usize>, tail: &Tail<'_>, problems: &mut Vec<Problem
             SYNTAX,
             op,
             "`step` closes the gradient with an optimizer, and none is named",
-            format!(
-                "name one, for example `step adam(1e-3)`; the optimizers are {}",
-                listed(OPTIMIZERS)
-            ),
+            format!("name one, for example `step adam(1e-3)`; the optimizers are {}", listed(OPTIMIZERS)),
         ));
     }
-    if problems.len() > before {
-        None
-    } else {
-        optimizer.map(|optimizer| Closing { optimizer, clip })
-    }
+    if problems.len() > before { None } else { optimizer.map(|optimizer| Closing { optimizer, clip }) }
 }
 
 fn read_clip(attribute: &Attribute<'_>, problems: &mut Vec<Problem>) -> Option<f32> {
@@ -134,20 +127,8 @@ fn read_adam(attribute: &Attribute<'_>, decoupled: bool, problems: &mut Vec<Prob
     let weight_decay = settings.number("wd", Bound::NotNegative, default_decay, problems);
     let (lr, beta1, beta2, eps, weight_decay) = (lr?, beta1?, beta2?, eps?, weight_decay?);
     Some(if decoupled {
-        Optimizer::AdamW {
-            lr,
-            beta1,
-            beta2,
-            eps,
-            weight_decay,
-        }
+        Optimizer::AdamW { lr, beta1, beta2, eps, weight_decay }
     } else {
-        Optimizer::Adam {
-            lr,
-            beta1,
-            beta2,
-            eps,
-            weight_decay,
-        }
+        Optimizer::Adam { lr, beta1, beta2, eps, weight_decay }
     })
 }

@@ -46,13 +46,7 @@ pub(crate) fn tokens(word: &str) -> Vec<Token<'_>> {
         let (kind, length) = cut(first, &word[start..]);
         let end = start + length;
         if !first.is_whitespace() {
-            tokens.push(Token {
-                kind,
-                text: Text {
-                    text: &word[start..end],
-                    at: start..end,
-                },
-            });
+            tokens.push(Token { kind, text: Text { text: &word[start..end], at: start..end } });
         }
         start = end;
     }
@@ -71,8 +65,7 @@ fn cut(first: char, rest: &str) -> (Kind, usize) {
 }
 
 fn name_length(rest: &str) -> usize {
-    rest.find(|next: char| !(next.is_alphanumeric() || next == '_'))
-        .unwrap_or(rest.len())
+    rest.find(|next: char| !(next.is_alphanumeric() || next == '_')).unwrap_or(rest.len())
 }
 
 /// Takes letters too, so that `4MiB` and `1f1b` stay whole; a sign belongs to it after the `e` of an exponent.
@@ -96,11 +89,7 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if text.chars().count() <= LONGEST_CHARS && text.chars().all(|each| !each.is_control()) {
         return Cow::Borrowed(text);
     }
-    let mut short: String = text
-        .chars()
-        .take(LONGEST_CHARS)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut short: String = text.chars().take(LONGEST_CHARS).flat_map(char::escape_debug).collect();
     if text.chars().count() > LONGEST_CHARS {
         short.push('…');
     }
@@ -119,14 +108,9 @@ mod tests {
     fn cuts_words_as_written() {
         assert_eq!(
             cut_up("accum 4|step adam(1e-3,wd=.1)"),
-            [
-                "accum", "4", "|", "step", "adam", "(", "1e-3", ",", "wd", "=", ".1", ")"
-            ]
+            ["accum", "4", "|", "step", "adam", "(", "1e-3", ",", "wd", "=", ".1", ")"]
         );
-        assert_eq!(
-            cut_up("sched=1f1b bucket=4MiB"),
-            ["sched", "=", "1f1b", "bucket", "=", "4MiB"]
-        );
+        assert_eq!(cut_up("sched=1f1b bucket=4MiB"), ["sched", "=", "1f1b", "bucket", "=", "4MiB"]);
         assert_eq!(cut_up("-1 +.5 1e+5 - 1-2"), ["-1", "+.5", "1e+5", "-", "1", "-2"]);
         assert_eq!(cut_up("größe\u{a0}π🦀"), ["größe", "π", "🦀"]);
     }

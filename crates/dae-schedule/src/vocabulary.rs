@@ -34,18 +34,9 @@ pub(crate) struct Attributes {
 /// The attributes of an item that runs today.
 pub(crate) fn attributes(item: &str) -> Attributes {
     match item {
-        "split" => Attributes {
-            known: &["order"],
-            not_yet: &["algo", "wire", "bucket", "overlap"],
-        },
-        "step" => Attributes {
-            known: &["clip"],
-            not_yet: &["zero"],
-        },
-        _ => Attributes {
-            known: &[],
-            not_yet: &[],
-        },
+        "split" => Attributes { known: &["order"], not_yet: &["algo", "wire", "bucket", "overlap"] },
+        "step" => Attributes { known: &["clip"], not_yet: &["zero"] },
+        _ => Attributes { known: &[], not_yet: &[] },
     }
 }
 
@@ -59,10 +50,7 @@ pub(crate) fn owner(attribute: &str) -> Option<&'static str> {
 
 /// What an item that is not yet available will do.
 pub(crate) fn purpose(item: &str) -> Option<&'static str> {
-    ITEMS_NOT_YET
-        .iter()
-        .find(|(name, _)| *name == item)
-        .map(|(_, purpose)| *purpose)
+    ITEMS_NOT_YET.iter().find(|(name, _)| *name == item).map(|(_, purpose)| *purpose)
 }
 
 /// Whether it names an item of the algebra, available or not.
@@ -72,10 +60,7 @@ pub(crate) fn is_item(name: &str) -> bool {
 
 /// All items of the algebra, to suggest from.
 pub(crate) fn all_items() -> impl Iterator<Item = &'static str> {
-    ITEMS
-        .iter()
-        .copied()
-        .chain(ITEMS_NOT_YET.iter().map(|(name, _)| *name))
+    ITEMS.iter().copied().chain(ITEMS_NOT_YET.iter().map(|(name, _)| *name))
 }
 
 /// The name most like `written`: the same but for case, or at most a third of its letters away.
@@ -85,18 +70,9 @@ pub(crate) fn nearest(written: &str, names: impl Iterator<Item = &'static str>) 
         return None;
     }
     let lower = written.to_lowercase();
-    let near = |name: &str| {
-        (
-            strsim::osa_distance(&lower, name),
-            strsim::osa_distance(written, name),
-        )
-    };
+    let near = |name: &str| (strsim::osa_distance(&lower, name), strsim::osa_distance(written, name));
     let allowed = (lower.chars().count() / 3).max(1);
-    names
-        .map(|name| (near(name), name))
-        .filter(|((far, _), _)| *far <= allowed)
-        .min()
-        .map(|(_, name)| name)
+    names.map(|name| (near(name), name)).filter(|((far, _), _)| *far <= allowed).min().map(|(_, name)| name)
 }
 
 /// A help sentence: the nearest name if there is one, else all of them.
@@ -113,11 +89,7 @@ pub(crate) fn suggestion(written: &str, kind: &str, names: &[&'static str]) -> S
 
 /// Names as prose: `` `a`, `b`, `c` ``.
 pub(crate) fn listed(names: &[&str]) -> String {
-    names
-        .iter()
-        .map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -32,23 +32,14 @@ impl Word {
     ///
     /// Together with [`Word::workers`] it multiplies to a number that fits in 32 bits.
     pub fn accum(&self) -> u32 {
-        self.folds
-            .iter()
-            .map(|fold| if let Fold::Accum(count) = fold { *count } else { 1 })
-            .product()
+        self.folds.iter().map(|fold| if let Fold::Accum(count) = fold { *count } else { 1 }).product()
     }
 
     /// Workers whose gradients are summed: the product of all `split n`, 1 to [`crate::MAX_COUNT`].
     pub fn workers(&self) -> u32 {
         self.folds
             .iter()
-            .map(|fold| {
-                if let Fold::Split { workers, .. } = fold {
-                    *workers
-                } else {
-                    1
-                }
-            })
+            .map(|fold| if let Fold::Split { workers, .. } = fold { *workers } else { 1 })
             .product()
     }
 
@@ -76,18 +67,11 @@ impl Word {
                 continue;
             };
             match folds.last_mut() {
-                Some(Fold::Split {
-                    workers: outer,
-                    place: same,
-                }) if *same == place => *outer *= workers,
+                Some(Fold::Split { workers: outer, place: same }) if *same == place => *outer *= workers,
                 _ => folds.push(Fold::Split { workers, place }),
             }
         }
-        Word {
-            folds,
-            optimizer: self.optimizer,
-            clip: self.clip,
-        }
+        Word { folds, optimizer: self.optimizer, clip: self.clip }
     }
 
     /// 64-bit FNV-1a over the printed normal form: stable for ever, on every machine.
@@ -97,9 +81,7 @@ impl Word {
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
         const PRIME: u64 = 0x0000_0100_0000_01b3;
         let printed = self.normal().to_string();
-        printed
-            .bytes()
-            .fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+        printed.bytes().fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
     }
 }
 
@@ -135,11 +117,7 @@ impl<'de> Deserialize<'de> for Word {
         let text = String::deserialize(deserializer)?;
         parse(&text).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
-            de::Error::custom(format!(
-                "bad schedule `{}`\n{}",
-                crate::token::shown(&text),
-                lines.join("\n")
-            ))
+            de::Error::custom(format!("bad schedule `{}`\n{}", crate::token::shown(&text), lines.join("\n")))
         })
     }
 }

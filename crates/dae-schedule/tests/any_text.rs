@@ -10,18 +10,9 @@ fn answer(text: &str) {
     let Err(problems) = parse(text) else { return };
     assert!(!problems.is_empty(), "refused without a reason: {text:?}");
     for problem in problems {
-        assert!(
-            text.get(problem.at.clone()).is_some(),
-            "{problem:?} is not within {text:?}"
-        );
-        assert!(
-            !problem.message.is_empty() && !problem.help.is_empty(),
-            "{problem:?} of {text:?}"
-        );
-        assert!(
-            problem.message.len() + problem.help.len() < 600,
-            "{problem:?} is too long to be read"
-        );
+        assert!(text.get(problem.at.clone()).is_some(), "{problem:?} is not within {text:?}");
+        assert!(!problem.message.is_empty() && !problem.help.is_empty(), "{problem:?} of {text:?}");
+        assert!(problem.message.len() + problem.help.len() < 600, "{problem:?} is too long to be read");
     }
 }
 
@@ -68,18 +59,8 @@ fn the_longest_texts_are_answered_at_once() {
         "x",
         "step adam|",
     ];
-    let openings = [
-        "",
-        "step adam(",
-        "step adam clip=",
-        "split ",
-        "phase ",
-        "step adam(lr=",
-    ];
-    for (opening, piece) in openings
-        .iter()
-        .flat_map(|opening| pieces.map(|piece| (opening, piece)))
-    {
+    let openings = ["", "step adam(", "step adam clip=", "split ", "phase ", "step adam(lr="];
+    for (opening, piece) in openings.iter().flat_map(|opening| pieces.map(|piece| (opening, piece))) {
         let text = opening.to_string() + &piece.repeat((MAX_WORD_BYTES - opening.len()) / piece.len());
         let begun = Instant::now();
         answer(&text);
@@ -96,10 +77,6 @@ fn the_longest_texts_are_answered_at_once() {
 fn a_longer_text_is_refused_unread() {
     let fits = format!("step adam{}", " ".repeat(MAX_WORD_BYTES - 9));
     assert!(parse(&fits).is_ok());
-    let codes: Vec<_> = parse(&(fits + " "))
-        .unwrap_err()
-        .into_iter()
-        .map(|problem| problem.code)
-        .collect();
+    let codes: Vec<_> = parse(&(fits + " ")).unwrap_err().into_iter().map(|problem| problem.code).collect();
     assert_eq!(codes, ["S06"]);
 }

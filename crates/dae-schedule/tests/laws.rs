@@ -16,23 +16,13 @@ enum Item {
 
 fn item() -> impl Strategy<Value = Item> {
     let place = prop_oneof![Just(None), Just(Some(Place::Device)), Just(Some(Place::Node))];
-    prop_oneof![
-        (1..9_u32).prop_map(Item::Accum),
-        (1..9_u32, place).prop_map(|(n, at)| Item::Split(n, at))
-    ]
+    prop_oneof![(1..9_u32).prop_map(Item::Accum), (1..9_u32, place).prop_map(|(n, at)| Item::Split(n, at))]
 }
 
 /// Any number the bound allows, from the whole range of bits and from the round ones people write.
 fn number(low: f32, high: f32) -> impl Strategy<Value = f32> {
-    let round = prop_oneof![
-        Just(0.0_f32),
-        Just(1e-8),
-        Just(1e-3),
-        Just(0.01),
-        Just(0.9),
-        Just(0.999),
-        Just(1.0)
-    ];
+    let round =
+        prop_oneof![Just(0.0_f32), Just(1e-8), Just(1e-3), Just(0.01), Just(0.9), Just(0.999), Just(1.0)];
     let bits = any::<u32>().prop_map(f32::from_bits);
     prop_oneof![round, bits, 0.0..1.0_f32].prop_filter("within its bound", move |x| {
         x.is_finite() && *x >= low && *x < high && x.is_sign_positive()
@@ -51,32 +41,12 @@ fn optimizer() -> impl Strategy<Value = Optimizer> {
             weight_decay,
         },
     );
-    let adam = (
-        positive(),
-        fraction(),
-        fraction(),
-        positive(),
-        not_negative(),
-        any::<bool>(),
-    )
-        .prop_map(
-            |(lr, beta1, beta2, eps, weight_decay, decoupled)| match decoupled {
-                false => Optimizer::Adam {
-                    lr,
-                    beta1,
-                    beta2,
-                    eps,
-                    weight_decay,
-                },
-                true => Optimizer::AdamW {
-                    lr,
-                    beta1,
-                    beta2,
-                    eps,
-                    weight_decay,
-                },
-            },
-        );
+    let adam = (positive(), fraction(), fraction(), positive(), not_negative(), any::<bool>()).prop_map(
+        |(lr, beta1, beta2, eps, weight_decay, decoupled)| match decoupled {
+            false => Optimizer::Adam { lr, beta1, beta2, eps, weight_decay },
+            true => Optimizer::AdamW { lr, beta1, beta2, eps, weight_decay },
+        },
+    );
     prop_oneof![
         sgd,
         adam,
@@ -178,10 +148,7 @@ proptest! {
 }
 
 fn normal_of(items: &[Item]) -> Option<Word> {
-    built(items, Optimizer::sgd(0.1), None)
-        .build()
-        .ok()
-        .map(|word| word.normal())
+    built(items, Optimizer::sgd(0.1), None).build().ok().map(|word| word.normal())
 }
 
 #[test]
@@ -189,28 +156,16 @@ fn the_normal_form_of_a_tangle() {
     let word =
         parse("split 2 | accum 3 | split 1 @node | split 4 | accum 2 | split 5 @node | step adam clip=.5")
             .unwrap();
-    assert_eq!(
-        word.normal().to_string(),
-        "accum 6 | split 8 | split 5 @node | step adam(1e-3) clip=0.5"
-    );
+    assert_eq!(word.normal().to_string(), "accum 6 | split 8 | split 5 @node | step adam(1e-3) clip=0.5");
 }
 
 #[test]
 fn the_hash_never_changes() {
     // Checkpoints carry these numbers: a change here is a broken promise, not a test to adjust.
     let hash = |text: &str| parse(text).map(|word| word.hash());
-    assert_eq!(
-        hash("accum 4 | split 2 | step adamw(1e-3)"),
-        Ok(0xe5b0_958d_8a9e_fcc9)
-    );
-    assert_eq!(
-        hash("split 2 | accum 2 | accum 2 | step adamw"),
-        Ok(0xe5b0_958d_8a9e_fcc9)
-    );
-    assert_eq!(
-        hash("step sgd(.1, momentum=.9, nesterov, wd=1e-4) clip=1"),
-        Ok(0xdd7d_c934_7803_e282)
-    );
+    assert_eq!(hash("accum 4 | split 2 | step adamw(1e-3)"), Ok(0xe5b0_958d_8a9e_fcc9));
+    assert_eq!(hash("split 2 | accum 2 | accum 2 | step adamw"), Ok(0xe5b0_958d_8a9e_fcc9));
+    assert_eq!(hash("step sgd(.1, momentum=.9, nesterov, wd=1e-4) clip=1"), Ok(0xdd7d_c934_7803_e282));
 }
 
 #[test]
@@ -220,35 +175,16 @@ fn settings_mean_what_torch_means() {
     assert_eq!(optimizer("adam"), Ok(Optimizer::adam(1e-3)));
     assert_eq!(optimizer("adamw()"), Ok(Optimizer::adamw(1e-3)));
     assert_eq!(optimizer("adam(lr=5)"), Ok(Optimizer::adam(5.0)));
-    let full = Optimizer::AdamW {
-        lr: 0.1,
-        beta1: 0.8,
-        beta2: 0.99,
-        eps: 1e-6,
-        weight_decay: 0.0,
-    };
-    assert_eq!(
-        optimizer("adamw(.1, beta1=.8, beta2=.99, eps=1e-6, wd=0)"),
-        Ok(full)
-    );
-    let sgd = Optimizer::Sgd {
-        lr: 0.1,
-        momentum: 0.9,
-        nesterov: true,
-        weight_decay: 0.0,
-    };
+    let full = Optimizer::AdamW { lr: 0.1, beta1: 0.8, beta2: 0.99, eps: 1e-6, weight_decay: 0.0 };
+    assert_eq!(optimizer("adamw(.1, beta1=.8, beta2=.99, eps=1e-6, wd=0)"), Ok(full));
+    let sgd = Optimizer::Sgd { lr: 0.1, momentum: 0.9, nesterov: true, weight_decay: 0.0 };
     assert_eq!(optimizer("sgd(.1, momentum=0.9, nesterov, wd=-0)"), Ok(sgd));
-    assert_eq!(
-        parse("step clip=1.0 adam(1e-3)").map(|word| word.clip()),
-        Ok(Some(1.0))
-    );
+    assert_eq!(parse("step clip=1.0 adam(1e-3)").map(|word| word.clip()), Ok(Some(1.0)));
 }
 
 #[test]
 fn serde_refuses_with_every_problem() {
-    let error = deserialized("accum 0 | split 2 wire=int8")
-        .unwrap_err()
-        .to_string();
+    let error = deserialized("accum 0 | split 2 wire=int8").unwrap_err().to_string();
     for part in ["accum 0 | split 2 wire=int8", "S04: ", "S03: ", "E01: "] {
         assert!(error.contains(part), "{error}");
     }

@@ -27,11 +27,7 @@ impl Board {
         for record in &committed.steps {
             progress.step = record.step;
             progress.samples = record.samples;
-            progress.loss = Some(
-                progress
-                    .loss
-                    .map_or(record.loss, |l| l + (record.loss - l) / 20.0),
-            );
+            progress.loss = Some(progress.loss.map_or(record.loss, |l| l + (record.loss - l) / 20.0));
         }
         progress.slowest.resize(committed.slowest.len(), 0);
         for (sum, n) in progress.slowest.iter_mut().zip(&committed.slowest) {

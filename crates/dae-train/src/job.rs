@@ -125,40 +125,27 @@ impl Job {
     ) -> Result<Self, JobError> {
         let group = group(&plan, backend, &*dataset);
         let layout = group.backend.layout();
-        let found = if resume {
-            checkpoint::newest_valid(&folder.checkpoints())?
-        } else {
-            Default::default()
-        };
+        let found =
+            if resume { checkpoint::newest_valid(&folder.checkpoints())? } else { Default::default() };
         let first = match (&found.checkpoint, &found.path) {
             (Some(checkpoint), Some(path)) => {
                 agree(&plan, &group, checkpoint, path)?;
                 let state: Vec<&[f32]> = checkpoint.state.iter().map(Vec::as_slice).collect();
-                group
-                    .arena
-                    .load(checkpoint.meta.step, &checkpoint.params, &state)?;
+                group.arena.load(checkpoint.meta.step, &checkpoint.params, &state)?;
                 checkpoint.meta.step
             }
             _ => {
                 let mut params = vec![0.0; layout.len()];
                 group.backend.initialise(plan.seed(), &mut params)?;
                 let zeros = vec![0.0; layout.len()];
-                let state: Vec<&[f32]> = group
-                    .rule
-                    .state_names()
-                    .iter()
-                    .map(|_| zeros.as_slice())
-                    .collect();
+                let state: Vec<&[f32]> = group.rule.state_names().iter().map(|_| zeros.as_slice()).collect();
                 group.arena.load(0, &params, &state)?;
                 0
             }
         };
         let mut log = EventLog::open_truncated_to(&folder.events(), first)?;
         log.append(&match &found.path {
-            Some(path) => Event::Resumed {
-                step: first,
-                checkpoint: path.display().to_string(),
-            },
+            Some(path) => Event::Resumed { step: first, checkpoint: path.display().to_string() },
             None => Event::Started {
                 word: plan.word().to_string(),
                 seed: plan.seed(),
@@ -227,13 +214,7 @@ impl Job {
             })
         };
         let restarts = self.plan.topology().job.restarts;
-        let workers = start_workers(
-            system,
-            &group,
-            &feeder(&self.plan, &self.dataset),
-            &recorder,
-            restarts,
-        );
+        let workers = start_workers(system, &group, &feeder(&self.plan, &self.dataset), &recorder, restarts);
         let coordinator = {
             let (group, recorder) = (group.clone(), recorder.clone());
             system.start(Spawn::named("coordinator"), move || {
@@ -244,15 +225,7 @@ impl Job {
             recorder.ask(Listen(listener), PROMPT).await?;
         }
         let (done, end) = dae_actor::reply("coordinator");
-        coordinator
-            .ask(
-                Train {
-                    first: self.first,
-                    done,
-                },
-                PROMPT,
-            )
-            .await?;
+        coordinator.ask(Train { first: self.first, done }, PROMPT).await?;
         // Training takes as long as it takes; each of its steps has a bound of its own.
         let end = end.within(Duration::from_secs(1 << 31)).await?;
         finish(&group, end, &recorder, &checkpointer).await
@@ -261,12 +234,8 @@ impl Job {
     fn start_checkpointer(&self, system: &mut System) -> ActorRef<Checkpointer> {
         let (folder, meta, group) = (self.checkpoints.clone(), self.meta.clone(), self.group.clone());
         let keep = self.plan.topology().checkpoint.keep as usize;
-        let spawn = Spawn::named("checkpointer")
-            .own_thread()
-            .restart(Restart::at_most(3));
-        system.start(spawn, move || {
-            Checkpointer::new(folder.clone(), keep, meta.clone(), group.clone())
-        })
+        let spawn = Spawn::named("checkpointer").own_thread().restart(Restart::at_most(3));
+        system.start(spawn, move || Checkpointer::new(folder.clone(), keep, meta.clone(), group.clone()))
     }
 }
 
@@ -286,12 +255,8 @@ fn start_workers(
                 .restart(restart)
                 .mailbox(2 * (group.prefetch + 2));
             let (feeder, shares, total) = (feeder.clone(), group.shares, group.total_samples);
-            let loader = system.start(spawn, move || {
-                DataLoader::new(rank, feeder.clone(), shares, total)
-            });
-            let spawn = Spawn::named(format!("worker {rank}"))
-                .own_thread()
-                .restart(restart);
+            let loader = system.start(spawn, move || DataLoader::new(rank, feeder.clone(), shares, total));
+            let spawn = Spawn::named(format!("worker {rank}")).own_thread().restart(restart);
             let (group, recorder) = (group.clone(), (rank == 0).then(|| recorder.clone()));
             system.start(spawn, move || {
                 GradientWorker::new(rank, group.clone(), loader.clone(), recorder.clone())
@@ -316,43 +281,16 @@ async fn finish(
         tracing::error!(cause, "the log of events is not whole");
     }
     let checkpoint = match end.snapshot {
-        Some(snapshot) => Some(
-            checkpointer
-                .ask(
-                    Save {
-                        snapshot,
-                        loss: end.loss,
-                    },
-                    SAVED_BY,
-                )
-                .await??,
-        ),
+        Some(snapshot) => Some(checkpointer.ask(Save { snapshot, loss: end.loss }, SAVED_BY).await??),
         None => None,
     };
     if let Some(path) = &checkpoint {
-        recorder
-            .ask(
-                Event::Checkpoint {
-                    step,
-                    path: path.display().to_string(),
-                },
-                PROMPT,
-            )
-            .await?;
+        recorder.ask(Event::Checkpoint { step, path: path.display().to_string() }, PROMPT).await?;
     }
     let last = match &end.how {
-        Ended::Finished => Event::Finished {
-            step,
-            loss: end.loss.unwrap_or(f64::NAN),
-        },
-        Ended::Stopped(why) => Event::Stopped {
-            step,
-            reason: why.clone(),
-        },
-        Ended::Failed(cause) => Event::Failed {
-            step,
-            cause: cause.clone(),
-        },
+        Ended::Finished => Event::Finished { step, loss: end.loss.unwrap_or(f64::NAN) },
+        Ended::Stopped(why) => Event::Stopped { step, reason: why.clone() },
+        Ended::Failed(cause) => Event::Failed { step, cause: cause.clone() },
     };
     recorder.ask(last, PROMPT).await?;
     Ok(Report {
@@ -378,11 +316,7 @@ fn group(plan: &Plan, backend: Arc<dyn Backend>, dataset: &dyn Dataset) -> Arc<G
         base_rate: plan.optimizer().lr(),
         learning_rate: plan.learning_rate().clone(),
         clip: plan.clip(),
-        shares: Shares {
-            workers: plan.workers(),
-            accum: plan.accum(),
-            batch: plan.batch(),
-        },
+        shares: Shares { workers: plan.workers(), accum: plan.accum(), batch: plan.batch() },
         total_samples: plan.total_samples(dataset.len()),
         total_steps: plan.steps(dataset.len()),
         checkpoint_every: topology.checkpoint.every,
@@ -397,11 +331,7 @@ fn group(plan: &Plan, backend: Arc<dyn Backend>, dataset: &dyn Dataset) -> Arc<G
 
 /// The samples of a run, in its order, corrupted as its topology says.
 pub fn feeder(plan: &Plan, dataset: &Arc<dyn Dataset>) -> Feeder {
-    let sampler = Sampler::new(
-        plan.seed(),
-        plan.samples(dataset.len()),
-        plan.topology().data.shuffle,
-    );
+    let sampler = Sampler::new(plan.seed(), plan.samples(dataset.len()), plan.topology().data.shuffle);
     Feeder::new(dataset.clone(), sampler, corruption(plan.topology()), plan.seed())
 }
 
@@ -414,11 +344,7 @@ pub fn corruption(topology: &Topology) -> Corruption {
         "gaussian" => CorruptionKind::Gaussian,
         _ => CorruptionKind::None,
     };
-    Corruption {
-        kind,
-        level: section.level as f32,
-        fresh: section.fresh,
-    }
+    Corruption { kind, level: section.level as f32, fresh: section.fresh }
 }
 
 /// Whether a run may go on from a checkpoint.
@@ -435,10 +361,7 @@ fn agree(
             Ok(there) => plan.differences(&there.topology),
             Err(_) => vec!["its topology cannot be read by this version".into()],
         };
-        return Err(JobError::OtherTopology {
-            path: path(),
-            differences,
-        });
+        return Err(JobError::OtherTopology { path: path(), differences });
     }
     let (here, there) = (group.backend.layout(), &checkpoint.meta.layout);
     if here != there {
@@ -448,17 +371,11 @@ fn agree(
             .map(|(a, b)| format!("{} {:?} here, {} {:?} there", a.name, a.shape, b.name, b.shape))
             .next()
             .unwrap_or_else(|| format!("{} here, {} there", here.tensors().len(), there.tensors().len()));
-        return Err(JobError::OtherModel {
-            path: path(),
-            difference,
-        });
+        return Err(JobError::OtherModel { path: path(), difference });
     }
     if checkpoint.state_names != group.rule.state_names() {
         let difference = format!("optimizer state {:?}", checkpoint.state_names);
-        return Err(JobError::OtherModel {
-            path: path(),
-            difference,
-        });
+        return Err(JobError::OtherModel { path: path(), difference });
     }
     Ok(())
 }

@@ -77,11 +77,7 @@ mod tests {
 
     #[test]
     fn tensors_are_aligned_and_disjoint() {
-        let l = Layout::new([
-            ("a".into(), vec![3, 5]),
-            ("b".into(), vec![1]),
-            ("c".into(), vec![16]),
-        ]);
+        let l = Layout::new([("a".into(), vec![3, 5]), ("b".into(), vec![1]), ("c".into(), vec![16])]);
         let at: Vec<_> = l.tensors().iter().map(|t| t.offset).collect();
         assert_eq!(at, [0, 16, 32]);
         assert_eq!((l.len(), l.parameters()), (48, 32));

@@ -24,24 +24,9 @@ pub struct Size {
 
 /// Small, middle, large: from overhead to arithmetic.
 pub const SIZES: [Size; 3] = [
-    Size {
-        hidden: 512,
-        code: 64,
-        batch: 128,
-        steps: 150,
-    },
-    Size {
-        hidden: 1024,
-        code: 128,
-        batch: 128,
-        steps: 100,
-    },
-    Size {
-        hidden: 2048,
-        code: 256,
-        batch: 128,
-        steps: 40,
-    },
+    Size { hidden: 512, code: 64, batch: 128, steps: 150 },
+    Size { hidden: 1024, code: 128, batch: 128, steps: 100 },
+    Size { hidden: 2048, code: 256, batch: 128, steps: 40 },
 ];
 
 /// Who is measured. Every worker has one thread.
@@ -90,10 +75,7 @@ impl Contender {
             Self::Dae(workers) => measure_dae(workers, size, field.workspace),
             Self::BareLoop => {
                 let mut command = field.workspace.program("examples/bare_loop");
-                command
-                    .arg("--mnist")
-                    .arg(field.mnist)
-                    .args(arguments(size, self.workers()));
+                command.arg("--mnist").arg(field.mnist).args(arguments(size, self.workers()));
                 speed_in(&step::read(command)?)
             }
             Self::Ddp => {
@@ -103,10 +85,7 @@ impl Contender {
                     )
                 })?;
                 let mut command = Command::new(python);
-                command
-                    .arg(scripts.join("ddp_dae.py"))
-                    .arg("--mnist")
-                    .arg(field.mnist);
+                command.arg(scripts.join("ddp_dae.py")).arg("--mnist").arg(field.mnist);
                 command.args(arguments(size, self.workers()));
                 speed_in(&step::read(command)?)
             }
@@ -130,12 +109,7 @@ fn measure_dae(workers: u32, size: Size, workspace: &Workspace) -> Outcome<f64> 
 }
 
 fn settings(workers: u32, size: Size) -> [String; 5] {
-    let Size {
-        hidden,
-        code,
-        batch,
-        steps,
-    } = size;
+    let Size { hidden, code, batch, steps } = size;
     [
         format!("model.layers=[784,{hidden},{code},{hidden},784]"),
         format!("schedule.word=\"split {workers} | step adam(1e-3)\""),
@@ -153,13 +127,7 @@ fn arguments(size: Size, workers: u32) -> [String; 10] {
         ("--steps", size.steps),
         ("--workers", workers),
     ];
-    std::array::from_fn(|i| {
-        if i % 2 == 0 {
-            pairs[i / 2].0.to_owned()
-        } else {
-            pairs[i / 2].1.to_string()
-        }
-    })
+    std::array::from_fn(|i| if i % 2 == 0 { pairs[i / 2].0.to_owned() } else { pairs[i / 2].1.to_string() })
 }
 
 /// The field `samples_per_s` of the whole text, or of its last line that is JSON.
@@ -202,12 +170,7 @@ mod tests {
     fn the_speed_is_read_from_a_file_or_from_the_last_line() {
         assert_eq!(speed_in("{\n\"samples_per_s\": 12.5\n}").unwrap(), 12.5);
         assert_eq!(speed_in("loading\n{\"samples_per_s\": 7}\nbye\n").unwrap(), 7.0);
-        for bad in [
-            "",
-            "{}",
-            "{\"samples_per_s\": 0}",
-            "{\"samples_per_s\": \"fast\"}",
-        ] {
+        for bad in ["", "{}", "{\"samples_per_s\": 0}", "{\"samples_per_s\": \"fast\"}"] {
             assert!(speed_in(bad).is_err(), "{bad}");
         }
     }

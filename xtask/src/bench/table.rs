@@ -22,12 +22,7 @@ const RATIOS: [(&str, Contender, Contender); 3] = [
 
 /// A table with one line for each size: median samples a second, then ratios.
 pub fn table(all: &[Measured]) -> String {
-    let columns = [
-        Contender::Dae(1),
-        Contender::Dae(2),
-        Contender::BareLoop,
-        Contender::Ddp,
-    ];
+    let columns = [Contender::Dae(1), Contender::Dae(2), Contender::BareLoop, Contender::Ddp];
     let mut text = format!("{:>6}", "hidden");
     for column in columns {
         text += &format!("{:>14}", format!("{} {}", column.name(), column.workers()));
@@ -55,9 +50,7 @@ fn of(all: &[Measured], who: Contender, size: Size) -> impl Iterator<Item = &Mea
 /// The median over rounds of the round's own ratio: both sides then saw the same state of the machine.
 fn ratio(all: &[Measured], upper: Contender, lower: Contender, size: Size) -> Option<f64> {
     let ratios = of(all, upper, size).filter_map(|over| {
-        of(all, lower, size)
-            .find(|under| under.round == over.round)
-            .map(|under| over.speed / under.speed)
+        of(all, lower, size).find(|under| under.round == over.round).map(|under| over.speed / under.speed)
     });
     median(ratios.collect())
 }
@@ -81,12 +74,7 @@ mod tests {
     use super::*;
 
     fn measured(who: Contender, round: u32, speed: f64) -> Measured {
-        Measured {
-            who,
-            size: SIZES[0],
-            round,
-            speed,
-        }
+        Measured { who, size: SIZES[0], round, speed }
     }
 
     #[test]
@@ -106,22 +94,14 @@ mod tests {
             measured(Contender::Dae(2), 1, 40.0),
             measured(Contender::Dae(2), 2, 99.0),
         ];
-        assert_eq!(
-            ratio(&all, Contender::Dae(2), Contender::Dae(1), SIZES[0]),
-            Some(2.0)
-        );
+        assert_eq!(ratio(&all, Contender::Dae(2), Contender::Dae(1), SIZES[0]), Some(2.0));
         assert_eq!(ratio(&all, Contender::Dae(2), Contender::Ddp, SIZES[0]), None);
     }
 
     #[test]
     fn what_was_not_measured_is_a_dash() {
         let text = table(&[measured(Contender::Dae(1), 0, 1234.4)]);
-        let line = text
-            .lines()
-            .nth(1)
-            .unwrap()
-            .split_whitespace()
-            .collect::<Vec<_>>();
+        let line = text.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>();
         assert_eq!(line, ["512", "1234", "-", "-", "-", "-", "-", "-"]);
     }
 }

@@ -34,16 +34,9 @@ impl Train {
         step::run(workspace.cargo(&["build", "--release", "-p", "dae-torch", "--example", "bare_loop"]))?;
         let mnist = self.mnist.clone().map_or_else(|| fetch_mnist(workspace), Ok)?;
         let python = self.peers.as_ref().map(|venv| venv.join("bin").join("python"));
-        let scripts = self
-            .peers_dir
-            .clone()
-            .unwrap_or_else(|| workspace.root().join("xtask").join("peers"));
+        let scripts = self.peers_dir.clone().unwrap_or_else(|| workspace.root().join("xtask").join("peers"));
         let peers = python.as_deref().map(|python| (python, scripts.as_path()));
-        let field = Field {
-            workspace,
-            mnist: &mnist,
-            peers,
-        };
+        let field = Field { workspace, mnist: &mnist, peers };
         let measured = self.measure(&field)?;
         eprint!("\n{}", table(&measured));
         Ok(())
@@ -64,12 +57,7 @@ impl Train {
                         "samples_per_s": speed,
                     });
                     bar.suspend(|| println!("{line}"));
-                    all.push(Measured {
-                        who,
-                        size,
-                        round,
-                        speed,
-                    });
+                    all.push(Measured { who, size, round, speed });
                     bar.inc(1);
                 }
             }
@@ -92,11 +80,7 @@ fn fetch_mnist(workspace: &Workspace) -> Outcome<PathBuf> {
     let mut command = workspace.program("dae-node");
     command.args(["data", "fetch", "mnist"]);
     let printed = step::read(command)?;
-    let folder = printed
-        .lines()
-        .rev()
-        .map(|line| Path::new(line.trim()))
-        .find(|path| path.is_dir());
+    let folder = printed.lines().rev().map(|line| Path::new(line.trim())).find(|path| path.is_dir());
     folder.map(Path::to_owned).ok_or_else(|| {
         Failure::says("`dae-node data fetch mnist` did not print its folder: name the folder of MNIST's IDX files with --mnist")
     })

@@ -67,10 +67,7 @@ fn fill(flavor: Flavor, partial: &Path) -> Outcome {
         let umbrella = partial.join("lib/libtorch.so");
         symlink("libtorch_cpu.so", &umbrella).map_err(|e| Failure::file("make the link", &umbrella, e))?;
     }
-    write(
-        &partial.join("build-version"),
-        &format!("{}\n", flavor.build_version()),
-    )
+    write(&partial.join("build-version"), &format!("{}\n", flavor.build_version()))
 }
 
 /// Puts everything on the disk, then the stamp, then gives the folder its name.
@@ -87,13 +84,8 @@ fn is_complete(folder: &Path, flavor: Flavor) -> bool {
 
 /// Says what the folder was made from, so that a change of pins makes it anew.
 fn stamp(flavor: Flavor) -> String {
-    let pins = flavor
-        .pins()
-        .iter()
-        .map(|pin| format!("{} {}\n", pin.sha256, pin.file));
-    std::iter::once(format!("{}\n", flavor.build_version()))
-        .chain(pins)
-        .collect()
+    let pins = flavor.pins().iter().map(|pin| format!("{} {}\n", pin.sha256, pin.file));
+    std::iter::once(format!("{}\n", flavor.build_version())).chain(pins).collect()
 }
 
 /// Holds the file's lock until it is dropped; the system releases it however this process ends.
@@ -128,9 +120,7 @@ fn check_room(free: Option<u64>, needed: u64, cache: &Path) -> Outcome {
 }
 
 fn free_bytes(folder: &Path) -> Option<u64> {
-    rustix::fs::statvfs(folder)
-        .ok()
-        .map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize))
+    rustix::fs::statvfs(folder).ok().map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
 fn metadata_entry() -> String {
@@ -138,11 +128,8 @@ fn metadata_entry() -> String {
 }
 
 fn wheels_in(folder: &Path) -> Outcome<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).and_then(|entries| {
-        entries
-            .map(|e| e.map(|e| e.path()))
-            .collect::<Result<Vec<_>, _>>()
-    });
+    let entries = fs::read_dir(folder)
+        .and_then(|entries| entries.map(|e| e.map(|e| e.path())).collect::<Result<Vec<_>, _>>());
     let mut wheels = entries.map_err(|e| Failure::file("read", folder, e))?;
     wheels.retain(|path| path.extension().is_some_and(|extension| extension == "whl"));
     wheels.sort();
@@ -174,17 +161,13 @@ mod tests {
     fn other_machines_are_told_how_to_go_on() {
         supported("linux", "x86_64").unwrap();
         let refused = supported("macos", "aarch64").unwrap_err().to_string();
-        assert!(
-            refused.contains("aarch64 macos") && refused.contains("LIBTORCH_USE_PYTORCH=1"),
-            "{refused}"
-        );
+        assert!(refused.contains("aarch64 macos") && refused.contains("LIBTORCH_USE_PYTORCH=1"), "{refused}");
     }
 
     #[test]
     fn too_little_room_is_said_before_the_download() {
-        let refused = check_room(Some(400_000_000), 3_000_000_000, Path::new("cache"))
-            .unwrap_err()
-            .to_string();
+        let refused =
+            check_room(Some(400_000_000), 3_000_000_000, Path::new("cache")).unwrap_err().to_string();
         assert!(refused.contains("0.4 GB free and 3 GB are needed"), "{refused}");
         check_room(Some(3_000_000_000), 3_000_000_000, Path::new("cache")).unwrap();
         check_room(None, 3_000_000_000, Path::new("cache")).unwrap();
@@ -200,11 +183,7 @@ mod tests {
         assert!(!is_complete(&folder, Flavor::Cpu), "another stamp, not complete");
         fs::write(folder.join("complete"), stamp(Flavor::Cpu)).unwrap();
         assert_eq!(fetch(Flavor::Cpu, cache.path()).unwrap(), folder);
-        assert_eq!(
-            fs::read_dir(cache.path()).unwrap().count(),
-            1,
-            "not even a lock was taken"
-        );
+        assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1, "not even a lock was taken");
     }
 
     #[test]

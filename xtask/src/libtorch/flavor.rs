@@ -51,10 +51,7 @@ pub enum Flavor {
 impl Flavor {
     /// What goes into the file `build-version`, in libtorch's own way of writing.
     pub fn build_version(self) -> String {
-        format!(
-            "{TORCH_VERSION}+{}",
-            if self == Self::Cpu { "cpu" } else { "cu130" }
-        )
+        format!("{TORCH_VERSION}+{}", if self == Self::Cpu { "cpu" } else { "cu130" })
     }
 
     /// The wheels known beforehand. CUDA's own are named by PyTorch's metadata, each by exact version.
@@ -66,11 +63,7 @@ impl Flavor {
 
     /// Room for the wheels, pip's copy of them while it works, and what is unpacked.
     pub fn bytes_needed(self) -> u64 {
-        if self == Self::Cpu {
-            3_000_000_000
-        } else {
-            14_000_000_000
-        }
+        if self == Self::Cpu { 3_000_000_000 } else { 14_000_000_000 }
     }
 
     /// Where a wheel's entry goes in the libtorch folder, if it is wanted at all.
@@ -116,9 +109,7 @@ mod tests {
     use super::*;
 
     fn placed(flavor: Flavor, entry: &str) -> Option<String> {
-        flavor
-            .place(Path::new(entry))
-            .map(|path| path.display().to_string())
+        flavor.place(Path::new(entry)).map(|path| path.display().to_string())
     }
 
     #[test]
@@ -126,52 +117,34 @@ mod tests {
         for pin in [TORCH, CUPTI, CUDART] {
             assert!(pin.sha256.len() == 64 && pin.sha256.bytes().all(|b| b"0123456789abcdef".contains(&b)));
             let (name, version) = pin.requirement.split_once("==").unwrap();
-            assert!(
-                pin.file
-                    .starts_with(&format!("{}-{version}-", name.replace('-', "_"))),
-                "{pin:?}"
-            );
+            assert!(pin.file.starts_with(&format!("{}-{version}-", name.replace('-', "_"))), "{pin:?}");
         }
         assert_eq!(TORCH.requirement, format!("torch=={TORCH_VERSION}"));
     }
 
     #[test]
     fn the_cpu_build_takes_headers_and_five_libraries() {
-        assert_eq!(
-            placed(Flavor::Cpu, "torch/include/ATen/ATen.h").as_deref(),
-            Some("include/ATen/ATen.h")
-        );
-        assert_eq!(
-            placed(Flavor::Cpu, "torch/lib/libc10.so").as_deref(),
-            Some("lib/libc10.so")
-        );
+        assert_eq!(placed(Flavor::Cpu, "torch/include/ATen/ATen.h").as_deref(), Some("include/ATen/ATen.h"));
+        assert_eq!(placed(Flavor::Cpu, "torch/lib/libc10.so").as_deref(), Some("lib/libc10.so"));
         assert_eq!(
             placed(Flavor::Cpu, "nvidia/cu13/lib/libcudart.so.13").as_deref(),
             Some("lib/libcudart.so.13")
         );
-        for unwanted in [
-            "torch/lib/libtorch_cuda.so",
-            "torch/__init__.py",
-            "nvidia/cu13/lib/libcheckpoint.so",
-        ] {
+        for unwanted in
+            ["torch/lib/libtorch_cuda.so", "torch/__init__.py", "nvidia/cu13/lib/libcheckpoint.so"]
+        {
             assert_eq!(placed(Flavor::Cpu, unwanted), None, "{unwanted}");
         }
     }
 
     #[test]
     fn the_cuda_build_takes_every_library() {
-        for wanted in [
-            "torch/lib/libtorch_cuda.so",
-            "nvidia/cudnn/lib/libcudnn.so.9",
-            "torch/lib/libgomp.so.1",
-        ] {
+        for wanted in
+            ["torch/lib/libtorch_cuda.so", "nvidia/cudnn/lib/libcudnn.so.9", "torch/lib/libgomp.so.1"]
+        {
             assert!(placed(Flavor::Cuda, wanted).is_some(), "{wanted}");
         }
-        for unwanted in [
-            "torch/bin/protoc",
-            "nvidia/cu13/include/cuda.h",
-            "triton/_C/libtriton.so",
-        ] {
+        for unwanted in ["torch/bin/protoc", "nvidia/cu13/include/cuda.h", "triton/_C/libtriton.so"] {
             assert_eq!(placed(Flavor::Cuda, unwanted), None, "{unwanted}");
         }
     }

@@ -41,12 +41,9 @@ pub fn check_flavor(folder: &Path, flavor: Flavor) -> Outcome {
 
 /// The folder of the PyTorch that `python3` imports.
 pub fn python_folder() -> Outcome<PathBuf> {
-    let output = Command::new("python3")
-        .args(["-c", ASK_PYTHON])
-        .output()
-        .map_err(|_| {
-            Failure::says("LIBTORCH_USE_PYTORCH is set but there is no python3: install it, or unset it")
-        })?;
+    let output = Command::new("python3").args(["-c", ASK_PYTHON]).output().map_err(|_| {
+        Failure::says("LIBTORCH_USE_PYTORCH is set but there is no python3: install it, or unset it")
+    })?;
     if !output.status.success() {
         return Err(Failure::says(format!(
             "python3 cannot import torch ({}): install torch=={TORCH_VERSION} there, or unset LIBTORCH_USE_PYTORCH",
@@ -62,12 +59,7 @@ pub fn python_folder() -> Outcome<PathBuf> {
 /// The last line that says something: where Python and pip put the reason.
 pub fn last_line(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
-    text.lines()
-        .rev()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or("it gave no reason")
-        .to_owned()
+    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it gave no reason").to_owned()
 }
 
 fn check_version(what: &str, version: &str) -> Outcome {
@@ -84,9 +76,7 @@ fn check_version(what: &str, version: &str) -> Outcome {
 fn version_in(folder: &Path) -> Option<String> {
     fs::read_to_string(folder.join("build-version")).ok().or_else(|| {
         let module = fs::read_to_string(folder.join("version.py")).ok()?;
-        let line = module
-            .lines()
-            .find_map(|line| line.strip_prefix("__version__ = "))?;
+        let line = module.lines().find_map(|line| line.strip_prefix("__version__ = "))?;
         Some(line.trim_matches(|c| c == '\'' || c == '"').to_owned())
     })
 }

@@ -13,10 +13,7 @@ pub fn point(link: &Path, folder: &Path) -> Outcome<bool> {
         return Ok(false);
     }
     if before.is_none() && link.symlink_metadata().is_ok() {
-        return Err(Failure::says(format!(
-            "{} is not a link: move it away, then try again",
-            link.display()
-        )));
+        return Err(Failure::says(format!("{} is not a link: move it away, then try again", link.display())));
     }
     // Made beside and renamed, so a build that runs meanwhile sees the old link or the new one.
     let beside = link.with_extension(format!("new-{}", std::process::id()));
@@ -33,21 +30,11 @@ mod tests {
     fn a_link_is_made_kept_and_changed() {
         let root = tempfile::tempdir().unwrap();
         let link = root.path().join(".libtorch");
-        assert!(
-            !point(&link, Path::new("first")).unwrap(),
-            "nothing was built before"
-        );
+        assert!(!point(&link, Path::new("first")).unwrap(), "nothing was built before");
         assert!(!point(&link, Path::new("first")).unwrap(), "nothing changed");
-        assert!(
-            point(&link, Path::new("second")).unwrap(),
-            "what was built is out of date"
-        );
+        assert!(point(&link, Path::new("second")).unwrap(), "what was built is out of date");
         assert_eq!(fs::read_link(&link).unwrap(), Path::new("second"));
-        assert_eq!(
-            fs::read_dir(root.path()).unwrap().count(),
-            1,
-            "nothing is left beside it"
-        );
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1, "nothing is left beside it");
     }
 
     #[test]
@@ -55,12 +42,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let link = root.path().join(".libtorch");
         fs::create_dir(&link).unwrap();
-        assert!(
-            point(&link, Path::new("first"))
-                .unwrap_err()
-                .to_string()
-                .contains("not a link")
-        );
+        assert!(point(&link, Path::new("first")).unwrap_err().to_string().contains("not a link"));
         assert!(link.is_dir());
     }
 }

@@ -80,11 +80,7 @@ fn forget_old_build(workspace: &Workspace) -> Outcome {
 
 /// `$XDG_CACHE_HOME/dae/libtorch`, shared by every clone of one user.
 fn cache_folder() -> Outcome<PathBuf> {
-    let absolute = |name: &str| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_CACHE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
         .map(|cache| cache.join("dae").join("libtorch"))

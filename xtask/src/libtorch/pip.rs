@@ -37,25 +37,15 @@ pub fn download(requirements: &[&str], follow: Follow, bytes: Option<u64>, wheel
     let temporary = wheels.join("pip");
     fs::create_dir_all(&temporary).map_err(|e| Failure::file("make the folder", &temporary, e))?;
     let mut command = Command::new("python3");
-    command
-        .args(arguments(requirements, follow))
-        .arg("--dest")
-        .arg(wheels)
-        .env("TMPDIR", &temporary);
+    command.args(arguments(requirements, follow)).arg("--dest").arg(wheels).env("TMPDIR", &temporary);
     let output = watched(command, bytes, &temporary).map_err(|e| match e.kind() {
         io::ErrorKind::NotFound => Failure::says(
             "there is no python3 and libtorch is downloaded with its pip: install python3 and pip, \
              or set LIBTORCH to an unpacked libtorch",
         ),
-        _ => Failure::says(format!(
-            "cannot start python3 ({e}): check that `python3 -m pip` works"
-        )),
+        _ => Failure::says(format!("cannot start python3 ({e}): check that `python3 -m pip` works")),
     })?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(refusal(&last_line(&output.stderr)))
-    }
+    if output.status.success() { Ok(()) } else { Err(refusal(&last_line(&output.stderr))) }
 }
 
 fn arguments(requirements: &[&str], follow: Follow) -> Vec<String> {
@@ -65,11 +55,7 @@ fn arguments(requirements: &[&str], follow: Follow) -> Vec<String> {
     if follow == Follow::Nothing {
         arguments.push("--no-deps".to_owned());
     }
-    arguments.extend(
-        PLATFORMS
-            .iter()
-            .flat_map(|&platform| ["--platform".to_owned(), platform.to_owned()]),
-    );
+    arguments.extend(PLATFORMS.iter().flat_map(|&platform| ["--platform".to_owned(), platform.to_owned()]));
     arguments.extend(requirements.iter().map(|&requirement| requirement.to_owned()));
     arguments
 }
@@ -93,11 +79,7 @@ fn refusal(reason: &str) -> Failure {
 
 /// Runs the command to its end while a bar follows the growth of `folder`.
 fn watched(mut command: Command, bytes: Option<u64>, folder: &Path) -> io::Result<Output> {
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()?;
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
     let bar = progress::bytes("downloading PyTorch's wheels", bytes);
     let (ended, end) = sync_channel(1);
     thread::spawn(move || ended.send(child.wait_with_output()));
@@ -136,38 +118,17 @@ mod tests {
     #[test]
     fn pip_is_asked_for_exact_wheels_of_one_platform() {
         let asked = arguments(&["torch==2.11.0"], Follow::Nothing).join(" ");
-        assert!(
-            asked.starts_with("-m pip download ") && asked.ends_with(" torch==2.11.0"),
-            "{asked}"
-        );
-        assert!(
-            asked.contains("--only-binary=:all:") && asked.contains("--no-deps"),
-            "{asked}"
-        );
-        assert!(
-            !arguments(&["a"], Follow::Dependencies)
-                .join(" ")
-                .contains("--no-deps")
-        );
+        assert!(asked.starts_with("-m pip download ") && asked.ends_with(" torch==2.11.0"), "{asked}");
+        assert!(asked.contains("--only-binary=:all:") && asked.contains("--no-deps"), "{asked}");
+        assert!(!arguments(&["a"], Follow::Dependencies).join(" ").contains("--no-deps"));
     }
 
     #[test]
     fn pips_reasons_become_one_sentence() {
-        assert!(
-            refusal("python3: No module named pip")
-                .to_string()
-                .contains("install it")
-        );
-        assert!(
-            refusal("ERROR: [Errno 28] No space left on device")
-                .to_string()
-                .contains("XDG_CACHE_HOME")
-        );
+        assert!(refusal("python3: No module named pip").to_string().contains("install it"));
+        assert!(refusal("ERROR: [Errno 28] No space left on device").to_string().contains("XDG_CACHE_HOME"));
         let other = refusal("ERROR: No matching distribution found for torch==2.11.0").to_string();
-        assert!(
-            other.contains("No matching distribution") && other.contains("check the network"),
-            "{other}"
-        );
+        assert!(other.contains("No matching distribution") && other.contains("check the network"), "{other}");
     }
 
     #[test]
@@ -178,10 +139,7 @@ mod tests {
         let mut failing = Command::new("sh");
         failing.args(["-c", "echo reason >&2; exit 3"]);
         let output = watched(failing, Some(10), folder.path()).unwrap();
-        assert_eq!(
-            (output.status.code(), last_line(&output.stderr).as_str()),
-            (Some(3), "reason")
-        );
+        assert_eq!((output.status.code(), last_line(&output.stderr).as_str()), (Some(3), "reason"));
     }
 
     #[test]

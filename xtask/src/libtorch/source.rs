@@ -16,9 +16,7 @@ pub enum Source {
 /// Chooses from the two variables. `.cargo/config.toml` sets `LIBTORCH` to `own_link` for whoever has set none, so
 /// that value is no choice of the user's.
 pub fn choose(libtorch: Option<&OsStr>, use_pytorch: bool, own_link: &Path) -> Source {
-    let given = libtorch
-        .map(Path::new)
-        .filter(|path| !path.as_os_str().is_empty() && *path != own_link);
+    let given = libtorch.map(Path::new).filter(|path| !path.as_os_str().is_empty() && *path != own_link);
     match given {
         Some(folder) => Source::Folder(folder.to_owned()),
         None if use_pytorch => Source::Python,
@@ -31,19 +29,12 @@ mod tests {
     use super::*;
 
     fn chosen(libtorch: Option<&str>, use_pytorch: bool) -> Source {
-        choose(
-            libtorch.map(OsStr::new),
-            use_pytorch,
-            Path::new("clone/.libtorch"),
-        )
+        choose(libtorch.map(OsStr::new), use_pytorch, Path::new("clone/.libtorch"))
     }
 
     #[test]
     fn the_users_folder_comes_first() {
-        assert_eq!(
-            chosen(Some("opt/libtorch"), true),
-            Source::Folder("opt/libtorch".into())
-        );
+        assert_eq!(chosen(Some("opt/libtorch"), true), Source::Folder("opt/libtorch".into()));
     }
 
     #[test]

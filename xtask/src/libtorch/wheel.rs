@@ -60,9 +60,7 @@ pub fn read_entry(wheel: &Path, name: &str) -> Outcome<String> {
     let mut archive = open(wheel)?;
     let mut entry = archive.by_name(name).map_err(|e| damaged(wheel, &e))?;
     let mut text = String::new();
-    entry
-        .read_to_string(&mut text)
-        .map_err(|e| Failure::file("read", wheel, e))?;
+    entry.read_to_string(&mut text).map_err(|e| Failure::file("read", wheel, e))?;
     Ok(text)
 }
 
@@ -73,10 +71,7 @@ fn choose(archive: &mut ZipArchive<File>, flavor: Flavor) -> zip::result::ZipRes
     let (mut wanted, mut bytes) = (Vec::new(), 0);
     for index in 0..archive.len() {
         let entry = archive.by_index_raw(index)?;
-        let place = entry
-            .enclosed_name()
-            .filter(|_| entry.is_file())
-            .and_then(|name| flavor.place(&name));
+        let place = entry.enclosed_name().filter(|_| entry.is_file()).and_then(|name| flavor.place(&name));
         if let Some(place) = place {
             bytes += entry.size();
             wanted.push((index, place));
@@ -159,10 +154,7 @@ mod tests {
         assert_eq!(read_entry(&path, "x/METADATA").unwrap(), "Name: x");
         fs::write(&path, "no zip").unwrap();
         assert!(
-            read_entry(&path, "x")
-                .unwrap_err()
-                .to_string()
-                .starts_with("made-up.whl is not a whole wheel")
+            read_entry(&path, "x").unwrap_err().to_string().starts_with("made-up.whl is not a whole wheel")
         );
     }
 }

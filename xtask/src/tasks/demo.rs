@@ -23,20 +23,10 @@ pub fn demo(workspace: &Workspace) -> Outcome {
     }
     let topology = "examples/mnist-mlp/topology.toml";
     step::run(node(workspace, &["data", "fetch", "mnist"]))?;
-    step::run(node(
-        workspace,
-        &["run", topology, "--set", "job.steps=600", "--run-dir", RUN],
-    ))?;
+    step::run(node(workspace, &["run", topology, "--set", "job.steps=600", "--run-dir", RUN]))?;
     step::run(node(workspace, &["eval", RUN]))?;
     let pictures = pictures_below(&run);
-    eprintln!(
-        "\n{} in {RUN}:",
-        if pictures.is_empty() {
-            "no pictures"
-        } else {
-            "pictures"
-        }
-    );
+    eprintln!("\n{} in {RUN}:", if pictures.is_empty() { "no pictures" } else { "pictures" });
     for picture in pictures {
         println!("{}", picture.display());
     }
@@ -51,12 +41,7 @@ fn node(workspace: &Workspace, arguments: &[&str]) -> Command {
 
 fn pictures_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for path in fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-    {
+    for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         if path.is_dir() {
             found.extend(pictures_below(&path));
         } else if path.extension().is_some_and(|extension| extension == "png") {

@@ -12,22 +12,11 @@ const DENY: &str = "cargo install cargo-deny --locked --version 0.20.2";
 /// compiled bindings of libtorch with the release build.
 pub fn lint(workspace: &Workspace) -> Outcome {
     libtorch::ensure(workspace)?;
-    let clippy = [
-        "clippy",
-        "--release",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ];
+    let clippy = ["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];
     let mut doc = workspace.cargo(&["doc", "--release", "--workspace", "--no-deps"]);
     doc.env("RUSTDOCFLAGS", "-D warnings");
     let checks = [
-        (
-            "format (`cargo fmt` mends it)",
-            step::run(workspace.cargo(&["fmt", "--all", "--check"])),
-        ),
+        ("format (`cargo fmt` mends it)", step::run(workspace.cargo(&["fmt", "--all", "--check"]))),
         ("dependencies", dependencies(workspace)),
         ("clippy", step::run(workspace.cargo(&clippy))),
         ("documentation", step::run(doc)),
@@ -38,9 +27,7 @@ pub fn lint(workspace: &Workspace) -> Outcome {
 fn dependencies(workspace: &Workspace) -> Outcome {
     let quiet = |mut command: Command| command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !quiet(workspace.cargo(&["deny", "--version"])).is_ok_and(|status| status.success()) {
-        return Err(Failure::says(format!(
-            "cargo-deny is not installed: run `{DENY}`"
-        )));
+        return Err(Failure::says(format!("cargo-deny is not installed: run `{DENY}`")));
     }
     step::run(workspace.cargo(&["deny", "check", "bans", "licenses", "sources"]))
 }
@@ -54,11 +41,7 @@ fn verdict<const N: usize>(checks: [(&str, Outcome); N]) -> Outcome {
             Err(failure) => Some(format!("{name} ({failure})")),
         })
         .collect();
-    if failed.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::says(format!("lint failed: {}", failed.join(", "))))
-    }
+    if failed.is_empty() { Ok(()) } else { Err(Failure::says(format!("lint failed: {}", failed.join(", ")))) }
 }
 
 #[cfg(test)]
@@ -67,19 +50,9 @@ mod tests {
 
     #[test]
     fn every_failed_check_is_named() {
-        let status = || Failure::Status {
-            line: "x".into(),
-            status: 2,
-        };
-        let checks = [
-            ("a", Err(status())),
-            ("b", Ok(())),
-            ("c", Err(Failure::says("not installed"))),
-        ];
-        assert_eq!(
-            verdict(checks).unwrap_err().to_string(),
-            "lint failed: a, c (not installed)"
-        );
+        let status = || Failure::Status { line: "x".into(), status: 2 };
+        let checks = [("a", Err(status())), ("b", Ok(())), ("c", Err(Failure::says("not installed")))];
+        assert_eq!(verdict(checks).unwrap_err().to_string(), "lint failed: a, c (not installed)");
         verdict([("a", Ok(()))]).unwrap();
     }
 }

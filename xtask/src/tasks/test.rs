@@ -9,9 +9,7 @@ pub fn test(workspace: &Workspace) -> Outcome {
     libtorch::ensure(workspace)?;
     // The default members in the dev profile. They must not need libtorch, so they are not told where it is.
     let mut without_libtorch = workspace.cargo(&["test"]);
-    without_libtorch
-        .env_remove("LIBTORCH")
-        .env_remove("LIBTORCH_USE_PYTORCH");
+    without_libtorch.env_remove("LIBTORCH").env_remove("LIBTORCH_USE_PYTORCH");
     step::run(without_libtorch)?;
     // libtorch's bindings take minutes to compile: once, in release.
     build(workspace)?;

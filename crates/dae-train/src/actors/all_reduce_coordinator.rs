@@ -1,10 +1,9 @@
 //! The all-reduce coordinator: forms the group, ends it, forms it anew after a failure.
 
-use super::{GradientWorker, Group, Lease, LeaseEnd, Recorder};
-use crate::actors::Note;
+use super::{GradientWorker, Group, Lease, LeaseEnd, Pace, Recorder};
+use crate::run_folder::Event;
 use dae_actor::{Actor, ActorRef, AskError, Context, Handler, Message, ReplyTo};
 use dae_collective::{Broken, Snapshot};
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,6 +40,8 @@ pub struct End {
     pub loss: Option<f64>,
     /// The state as of the last committed step, where it can be trusted.
     pub snapshot: Option<Snapshot>,
+    /// How fast the last lease went.
+    pub pace: Option<Pace>,
     /// How often the group was formed anew.
     pub restarts: u64,
 }
@@ -53,30 +54,15 @@ impl AllReduceCoordinator {
         recorder: ActorRef<Recorder>,
         restarts: u32,
     ) -> Self {
-        Self {
-            group,
-            workers,
-            recorder,
-            restarts,
-            generation: 0,
-            ends: Vec::new(),
-            stop: None,
-            done: None,
-        }
+        Self { group, workers, recorder, restarts, generation: 0, ends: Vec::new(), stop: None, done: None }
     }
 
     fn form(&mut self, first: u64, context: &mut Context<'_, Self>) {
         self.generation += 1;
         self.ends = self.workers.iter().map(|_| None).collect();
         // Each step is bounded by the barrier, so a lease is bounded too; the bound only has to be finite.
-        let steps = u32::try_from(self.group.total_steps - first)
-            .unwrap_or(u32::MAX)
-            .saturating_add(2);
-        let deadline = self
-            .group
-            .stall
-            .saturating_mul(steps)
-            .min(Duration::from_secs(1 << 31));
+        let steps = u32::try_from(self.group.total_steps - first).unwrap_or(u32::MAX).saturating_add(2);
+        let deadline = self.group.stall.saturating_mul(steps).min(Duration::from_secs(1 << 31));
         for (rank, worker) in self.workers.iter().enumerate() {
             let worker = worker.clone();
             let lease = async move { worker.ask(Lease { first }, deadline).await };
@@ -97,101 +83,77 @@ impl AllReduceCoordinator {
         }
     }
 
-    /// All workers have come back.
+    /// All workers have come back, rank 0 first.
     fn decide(&mut self, mut ends: Vec<Result<LeaseEnd, AskError>>, context: &mut Context<'_, Self>) {
-        if let Some(end) = ends
-            .iter()
-            .position(|e| matches!(e, Ok(LeaseEnd::Left { .. })))
-            .map(|i| ends.swap_remove(i))
-            && let Ok(LeaseEnd::Left {
-                step,
-                loss,
-                mut snapshot,
-            }) = end
-        {
-            for other in ends {
-                if let Ok(LeaseEnd::Left {
-                    snapshot: Some(s), ..
-                }) = other
-                {
-                    snapshot = Some(s);
-                }
+        let left = |e: &Result<LeaseEnd, AskError>| matches!(e, Ok(LeaseEnd::Left { .. }));
+        if ends.iter().all(left) {
+            // All leave together or none does; rank 0 brings the state along.
+            if let Ok(LeaseEnd::Left { step, loss, snapshot, pace }) = ends.swap_remove(0) {
+                let how = match self.stop.take() {
+                    Some(why) if step < self.group.total_steps => Ended::Stopped(why),
+                    _ => Ended::Finished,
+                };
+                self.end(End { how, loss, snapshot, pace, restarts: self.generation - 1 });
             }
-            let how = match self.stop.take() {
-                Some(why) if step < self.group.total_steps => Ended::Stopped(why),
-                _ => Ended::Finished,
-            };
-            return self.end(how, loss, snapshot);
+            return;
         }
-        let bad: Vec<_> = ends
-            .iter()
-            .filter_map(|e| match e {
-                Ok(LeaseEnd::NonFinite { step, what, mine }) => Some((*step, what, *mine)),
-                _ => None,
-            })
-            .collect();
-        if let Some((step, what, _)) = bad.iter().find(|b| b.2).or(bad.first()) {
-            let cause = format!(
-                "{what} was not a finite number in step {step}; all workers stopped there. The last checkpoint is \
-                 from before it: try a smaller learning rate, clip=1.0 after the optimizer, or look at the data"
-            );
-            return self.end(Ended::Failed(cause), None, None);
+        match not_finite(&ends) {
+            Some(cause) => self.fail(cause),
+            None => self.recover(&ends, context),
         }
-        self.recover(&ends, context);
     }
 
     /// Somebody failed: form the group anew where it stood, if that is allowed and possible.
     fn recover(&mut self, ends: &[Result<LeaseEnd, AskError>], context: &mut Context<'_, Self>) {
-        let first_cause = ends
-            .iter()
-            .enumerate()
-            // Who was merely told of the failure is not its cause.
-            .find(|(_, e)| !matches!(e, Ok(LeaseEnd::Broken(Broken::Left { .. }))))
-            .or(ends.iter().enumerate().next())
-            .map_or_else(String::new, |(rank, e)| format!("worker {rank}: {}", cause(e)));
+        // Who was merely told of a failure is not its cause.
+        let told = |e: &Result<LeaseEnd, AskError>| matches!(e, Ok(LeaseEnd::Broken(Broken::Left { .. })));
+        let rank = ends.iter().position(|e| !told(e)).unwrap_or(0);
+        let first_cause = format!("worker {rank}: {}", cause(&ends[rank]));
         if let Some(why) = self.stop.take() {
-            return self.end(
-                Ended::Failed(format!("{first_cause} (while stopping: {why})")),
-                None,
-                None,
-            );
+            return self.fail(format!("{first_cause} (while stopping: {why})"));
         }
         if self.generation > u64::from(self.restarts) {
-            let tries = if self.restarts > 0 {
-                format!(
-                    "; the group had been formed anew {} times (job.restarts)",
-                    self.restarts
-                )
-            } else {
-                String::new()
-            };
-            return self.end(Ended::Failed(format!("{first_cause}{tries}")), None, None);
+            let tries = self.restarts;
+            return self
+                .fail(format!("{first_cause}; the group had been formed anew {tries} times (job.restarts)"));
         }
-        let committed = match self
-            .group
-            .arena
-            .reopen()
-            .and_then(|()| self.group.arena.committed())
-        {
+        let arena = &self.group.arena;
+        let committed = match arena.reopen().and_then(|()| arena.committed()) {
             Ok(step) => step,
-            Err(e) => return self.end(Ended::Failed(format!("{first_cause}; {e}")), None, None),
+            Err(e) => return self.fail(format!("{first_cause}; {e}")),
         };
         tracing::warn!(step = committed, cause = first_cause, "the group is formed anew");
-        let note = json!({"type": "restarted", "step": committed, "cause": first_cause});
-        drop(self.recorder.tell(Note(note)));
+        let event = Event::Restarted { step: committed, cause: first_cause };
+        if let Err(e) = self.recorder.tell(event) {
+            tracing::warn!(cause = %e, "a restart misses from the log");
+        }
         self.form(committed, context);
     }
 
-    fn end(&mut self, how: Ended, loss: Option<f64>, snapshot: Option<Snapshot>) {
+    fn fail(&mut self, cause: String) {
+        let restarts = self.generation - 1;
+        self.end(End { how: Ended::Failed(cause), loss: None, snapshot: None, pace: None, restarts });
+    }
+
+    fn end(&mut self, end: End) {
         if let Some(done) = self.done.take() {
-            done.send(End {
-                how,
-                loss,
-                snapshot,
-                restarts: self.generation.saturating_sub(1),
-            });
+            done.send(end);
         }
     }
+}
+
+/// The sentence for a step whose numbers were not finite, if that is what happened.
+fn not_finite(ends: &[Result<LeaseEnd, AskError>]) -> Option<String> {
+    let bad = ends.iter().filter_map(|e| match e {
+        Ok(LeaseEnd::NonFinite { step, what, mine }) => Some((step, what, mine)),
+        _ => None,
+    });
+    // The one whose own numbers were bad says it best.
+    let (step, what, _) = bad.max_by_key(|(.., mine)| **mine)?;
+    Some(format!(
+        "{what} was not a finite number in step {step}; all workers stopped there. The last checkpoint is from \
+         before it: try a smaller learning rate, clip=1.0 after the optimizer, or look at the data"
+    ))
 }
 
 fn cause(end: &Result<LeaseEnd, AskError>) -> String {

@@ -20,12 +20,7 @@ pub struct Checkpointer {
 impl Checkpointer {
     /// Writes into `folder` and keeps the `keep` newest. `meta` is completed for each checkpoint.
     pub fn new(folder: PathBuf, keep: usize, meta: Meta, group: Arc<Group>) -> Self {
-        Self {
-            folder,
-            keep,
-            meta,
-            group,
-        }
+        Self { folder, keep, meta, group }
     }
 }
 
@@ -48,19 +43,10 @@ impl Message for Save {
 impl Handler<Save> for Checkpointer {
     fn handle(&mut self, save: Save, _: &mut Context<'_, Self>) -> Result<PathBuf, CheckpointError> {
         let step = save.snapshot.step;
-        let meta = Meta {
-            step,
-            cursor: self.group.cursor(step),
-            loss: save.loss,
-            ..self.meta.clone()
-        };
+        let meta = Meta { step, cursor: self.group.cursor(step), loss: save.loss, ..self.meta.clone() };
         let state = save.snapshot.state();
         let names = self.group.rule.state_names();
-        let snapshot = checkpoint::Snapshot {
-            params: save.snapshot.params(),
-            state: &state,
-            names,
-        };
+        let snapshot = checkpoint::Snapshot { params: save.snapshot.params(), state: &state, names };
         checkpoint::write(&self.folder, &meta, snapshot, self.keep)
     }
 }

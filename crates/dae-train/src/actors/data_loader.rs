@@ -24,21 +24,12 @@ struct Output {
 impl DataLoader {
     /// The loader of `rank`'s share of a run over `total` samples.
     pub fn new(rank: usize, feeder: Feeder, shares: Shares, total: u64) -> Self {
-        Self {
-            rank,
-            feeder,
-            shares,
-            total,
-            out: None,
-        }
+        Self { rank, feeder, shares, total, out: None }
     }
 
     fn fill(&mut self, mut batch: Batch) {
         let Some(out) = &mut self.out else { return };
-        self.feeder.fill(
-            self.shares.grain(out.step, self.rank, out.micro, self.total),
-            &mut batch,
-        );
+        self.feeder.fill(self.shares.grain(out.step, self.rank, out.micro, self.total), &mut batch);
         out.micro += 1;
         if out.micro == self.shares.accum {
             (out.step, out.micro) = (out.step + 1, 0);
@@ -72,12 +63,7 @@ impl Message for Feed {
 
 impl Handler<Feed> for DataLoader {
     fn handle(&mut self, feed: Feed, _: &mut Context<'_, Self>) {
-        self.out = Some(Output {
-            to: feed.to,
-            lease: feed.lease,
-            step: feed.first,
-            micro: 0,
-        });
+        self.out = Some(Output { to: feed.to, lease: feed.lease, step: feed.first, micro: 0 });
         for batch in feed.spare {
             self.fill(batch);
         }

@@ -23,23 +23,10 @@ impl<'a> Batches<'a> {
     ) -> Result<Self, String> {
         let buffers = group.prefetch + 1;
         let (to, from) = sync_channel(buffers);
-        let spare = (0..buffers)
-            .map(|_| Batch::new(group.shares.batch, group.features, group.with_mask))
-            .collect();
-        let batches = Self {
-            loader,
-            from,
-            lease,
-            group,
-        };
-        loader
-            .tell(Feed {
-                first,
-                lease,
-                to,
-                spare,
-            })
-            .map_err(|e| batches.cause(&e.to_string()))?;
+        let spare =
+            (0..buffers).map(|_| Batch::new(group.shares.batch, group.features, group.with_mask)).collect();
+        let batches = Self { loader, from, lease, group };
+        loader.tell(Feed { first, lease, to, spare }).map_err(|e| batches.cause(&e.to_string()))?;
         Ok(batches)
     }
 
@@ -53,10 +40,7 @@ impl<'a> Batches<'a> {
 
     /// Hands a used batch back to be filled.
     pub(super) fn recycle(&self, batch: Batch) -> Result<(), String> {
-        match self.loader.tell(Refill {
-            lease: self.lease,
-            batch,
-        }) {
+        match self.loader.tell(Refill { lease: self.lease, batch }) {
             Ok(()) => Ok(()),
             // Cannot be full: a mailbox has room for every buffer there is.
             Err(e @ (TellError::Full(_) | TellError::Stopped(..))) => Err(self.cause(&e.to_string())),
@@ -66,10 +50,6 @@ impl<'a> Batches<'a> {
     /// What went wrong, preferring the loader's own account of it.
     fn cause(&self, seen: &str) -> String {
         let status = self.loader.status();
-        format!(
-            "{}: {}",
-            status.name(),
-            status.latest_cause().as_deref().unwrap_or(seen)
-        )
+        format!("{}: {}", status.name(), status.latest_cause().as_deref().unwrap_or(seen))
     }
 }

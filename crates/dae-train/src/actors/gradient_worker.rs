@@ -52,14 +52,7 @@ impl GradientWorker {
         loader: ActorRef<DataLoader>,
         recorder: Option<ActorRef<Recorder>>,
     ) -> Self {
-        Self {
-            rank,
-            group,
-            loader,
-            recorder,
-            replica: None,
-            leases: 0,
-        }
+        Self { rank, group, loader, recorder, replica: None, leases: 0 }
     }
 
     fn run(&mut self, lease: Lease) -> Result<LeaseEnd, Halt> {
@@ -85,7 +78,7 @@ impl GradientWorker {
             if let Some((at, loss)) = copied.take() {
                 told.copied(&member, at, loss);
             }
-            self.finite(&mut member, step + 1, &commit, bad)?;
+            finite(&mut member, step + 1, &commit, bad)?;
             step += 1;
             loss = Some(commit.loss);
             if commit.snapshot {
@@ -100,38 +93,23 @@ impl GradientWorker {
             }
         }
         let snapshot = member.leave(step)?;
-        Ok(LeaseEnd::Left {
-            step,
-            loss,
-            snapshot,
-            pace: told.pace(),
-        })
+        Ok(LeaseEnd::Left { step, loss, snapshot, pace: told.pace() })
     }
+}
 
-    /// Stops, with all others, on a step that was not finite.
-    fn finite(
-        &self,
-        member: &mut Member,
-        step: u64,
-        commit: &Commit,
-        bad: Option<usize>,
-    ) -> Result<(), Halt> {
-        if let Some(culprit) = commit.culprit {
-            let what = format!("the loss of worker {culprit}");
-            return Err(Halt::NonFinite {
-                step,
-                what,
-                mine: culprit == self.rank,
-            });
-        }
-        if bad.is_some() {
-            // The slots still hold the step's gradients: whose was it?
-            let mine = member.slot().iter().any(|g| !g.is_finite());
-            let what = format!("the gradient of worker {}", self.rank);
-            return Err(Halt::NonFinite { step, what, mine });
-        }
-        Ok(())
+/// Stops, with all others, on a step that was not finite.
+fn finite(member: &mut Member, step: u64, commit: &Commit, bad: Option<usize>) -> Result<(), Halt> {
+    if let Some(culprit) = commit.culprit {
+        let what = format!("the loss of worker {culprit}");
+        return Err(Halt::NonFinite { step, what, mine: culprit == member.rank() });
     }
+    if bad.is_some() {
+        // The slots still hold the step's gradients: whose was it?
+        let mine = member.slot().iter().any(|g| !g.is_finite());
+        let what = format!("the gradient of worker {}", member.rank());
+        return Err(Halt::NonFinite { step, what, mine });
+    }
+    Ok(())
 }
 
 /// This rank's part of a step: the gradient's sum into the slot, its weight and loss.
@@ -174,9 +152,7 @@ fn apply(
         // As torch.nn.utils.clip_grad_norm_ does.
         scale *= (f64::from(clip) / (norm + 1e-6)).min(1.0) as f32;
     }
-    let Apply {
-        params, state, grads, ..
-    } = view;
+    let Apply { params, state, grads, .. } = view;
     let finite = group.rule.apply(step, rate, scale, params, state, grads);
     Ok((commit, Some(finite)))
 }
@@ -223,12 +199,7 @@ impl<'a> Told<'a> {
             Some(_) => self.counted += commit.weight as u64,
         }
         self.slowest[commit.slowest.0] += 1;
-        self.steps.push(StepRecord {
-            step,
-            loss: commit.loss,
-            samples: self.group.cursor(step),
-            lr,
-        });
+        self.steps.push(StepRecord { step, loss: commit.loss, samples: self.group.cursor(step), lr });
         if self.latest - self.last >= TELL_EVERY {
             self.rest();
         }
@@ -236,10 +207,7 @@ impl<'a> Told<'a> {
 
     fn pace(&self) -> Option<Pace> {
         let seconds = (self.latest - self.since?).as_secs_f64();
-        (self.counted > 0).then_some(Pace {
-            samples: self.counted,
-            seconds,
-        })
+        (self.counted > 0).then_some(Pace { samples: self.counted, seconds })
     }
 
     /// Tells what was gathered. A recorder that cannot keep up gets it with the next lot; the lots are bounded by the
@@ -250,11 +218,9 @@ impl<'a> Told<'a> {
         if self.steps.is_empty() {
             return;
         }
-        let slowest = std::mem::replace(&mut self.slowest, vec![0; self.slowest.len()]);
-        let lot = Committed {
-            steps: std::mem::take(&mut self.steps),
-            slowest,
-        };
+        let none = vec![0; self.slowest.len()];
+        let slowest = std::mem::replace(&mut self.slowest, none);
+        let lot = Committed { steps: std::mem::take(&mut self.steps), slowest };
         if let Err(TellError::Full(lot)) = recorder.tell(lot) {
             (self.steps, self.slowest) = (lot.steps, lot.slowest);
         }
@@ -266,10 +232,7 @@ impl<'a> Told<'a> {
         self.rest();
         let snapshot = member.take_snapshot(step);
         // A recorder that has gone, or is behind, costs a checkpoint and no step.
-        if let Err(e) = recorder.tell(Keep {
-            snapshot,
-            loss: Some(loss),
-        }) {
+        if let Err(e) = recorder.tell(Keep { snapshot, loss: Some(loss) }) {
             tracing::warn!(step, cause = %e, "no checkpoint");
         }
     }

@@ -45,8 +45,7 @@ pub struct Group {
 impl Group {
     /// The number of samples consumed by `step` committed steps.
     pub fn cursor(&self, step: u64) -> u64 {
-        step.saturating_mul(self.shares.global_batch())
-            .min(self.total_samples)
+        step.saturating_mul(self.shares.global_batch()).min(self.total_samples)
     }
 
     /// Whether a periodic checkpoint is due once `step` steps are committed.

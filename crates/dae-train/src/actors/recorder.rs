@@ -29,14 +29,7 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder that goes on after `step` committed steps.
     pub fn new(log: EventLog, board: Arc<Board>, checkpointer: ActorRef<Checkpointer>, step: u64) -> Self {
-        Self {
-            log,
-            board,
-            checkpointer,
-            listeners: Vec::new(),
-            step,
-            broken: None,
-        }
+        Self { log, board, checkpointer, listeners: Vec::new(), step, broken: None }
     }
 
     fn write(&mut self, event: &impl Serialize) {
@@ -79,12 +72,7 @@ impl Handler<Committed> for Recorder {
                 self.fail(format!("step {} followed step {}", r.step, self.step));
             }
             self.step = r.step;
-            self.write(&Event::Step {
-                step: r.step,
-                loss: r.loss,
-                samples: r.samples,
-                lr: r.lr,
-            });
+            self.write(&Event::Step { step: r.step, loss: r.loss, samples: r.samples, lr: r.lr });
         }
         self.flush();
         self.board.post(&committed);
@@ -134,19 +122,12 @@ impl Handler<Keep> for Recorder {
         context.spawn(saved, move |me, saved, _| {
             let cause = match saved {
                 Ok(Ok(path)) => {
-                    return me.write(&Event::Checkpoint {
-                        step,
-                        path: path.display().to_string(),
-                    });
+                    return me.write(&Event::Checkpoint { step, path: path.display().to_string() });
                 }
                 Ok(Err(e)) => e.to_string(),
                 Err(e) => e.to_string(),
             };
-            tracing::error!(
-                step,
-                cause,
-                "the checkpoint could not be written; training goes on"
-            );
+            tracing::error!(step, cause, "the checkpoint could not be written; training goes on");
             me.write(&Event::CheckpointFailed { step, cause });
         });
     }

@@ -59,16 +59,10 @@ pub(super) fn list(folder: &Path) -> Result<Listing, DiskError> {
                 && let Ok(step) = digits.parse()
             {
                 let replaced = digits.len() < rest.len();
-                listing.checkpoints.push(Entry {
-                    step,
-                    replaced,
-                    path: entry.path(),
-                });
+                listing.checkpoints.push(Entry { step, replaced, path: entry.path() });
             }
         }
     }
-    listing
-        .checkpoints
-        .sort_by_key(|e| (std::cmp::Reverse(e.step), e.replaced));
+    listing.checkpoints.sort_by_key(|e| (std::cmp::Reverse(e.step), e.replaced));
     Ok(listing)
 }

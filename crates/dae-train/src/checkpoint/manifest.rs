@@ -48,10 +48,7 @@ impl Manifest {
     /// Reads the manifest of a checkpoint; what it returns has a sound layout.
     pub fn read(checkpoint: &Path) -> Result<Self, CheckpointError> {
         let path = checkpoint.join(MANIFEST);
-        let invalid = |cause: String| CheckpointError::Manifest {
-            path: path.clone(),
-            cause,
-        };
+        let invalid = |cause: String| CheckpointError::Manifest { path: path.clone(), cause };
         let mut text = Vec::new();
         File::open(&path)
             .and_then(|f| f.take(MAX_BYTES + 1).read_to_end(&mut text))
@@ -61,10 +58,7 @@ impl Manifest {
         }
         let Versioned { meta } = serde_json::from_slice(&text).map_err(|e| invalid(e.to_string()))?;
         if meta.version != u64::from(VERSION) {
-            return Err(CheckpointError::Version {
-                path,
-                found: meta.version,
-            });
+            return Err(CheckpointError::Version { path, found: meta.version });
         }
         let manifest: Self = serde_json::from_slice(&text).map_err(|e| invalid(e.to_string()))?;
         check_layout(&manifest.meta.layout).map_err(invalid)?;
@@ -87,10 +81,7 @@ fn check_layout(layout: &Layout) -> Result<(), String> {
             return Err(format!("there are two tensors {}", tensor.name));
         }
         if tensor.offset != next {
-            return Err(format!(
-                "tensor {} starts at {} instead of {next}",
-                tensor.name, tensor.offset
-            ));
+            return Err(format!("tensor {} starts at {} instead of {next}", tensor.name, tensor.offset));
         }
         next = tensor
             .shape
@@ -102,10 +93,7 @@ fn check_layout(layout: &Layout) -> Result<(), String> {
             .ok_or_else(|| format!("tensor {} is too large to exist", tensor.name))?;
     }
     if layout.len() != next {
-        return Err(format!(
-            "the layout is {} long, and its tensors {next}",
-            layout.len()
-        ));
+        return Err(format!("the layout is {} long, and its tensors {next}", layout.len()));
     }
     Ok(())
 }

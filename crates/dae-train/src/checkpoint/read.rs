@@ -6,7 +6,7 @@ use super::{Checkpoint, CheckpointError, tensors};
 use std::path::{Path, PathBuf};
 
 /// What [`newest_valid`] found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Found {
     /// The newest valid checkpoint, if there is one.
     pub checkpoint: Option<Checkpoint>,
@@ -21,21 +21,11 @@ pub struct Found {
 /// # Errors
 /// The first thing that is wrong with it.
 pub fn read(path: &Path) -> Result<Checkpoint, CheckpointError> {
-    let Manifest {
-        meta,
-        state: state_names,
-        model,
-        optimizer,
-    } = Manifest::read(path)?;
+    let Manifest { meta, state: state_names, model, optimizer } = Manifest::read(path)?;
     let mut params = tensors::read(&path.join(MODEL), &model, &meta.layout, &[String::new()])?;
     let prefixes: Vec<String> = state_names.iter().map(|name| format!("{name}.")).collect();
     let state = tensors::read(&path.join(OPTIMIZER), &optimizer, &meta.layout, &prefixes)?;
-    Ok(Checkpoint {
-        meta,
-        params: params.swap_remove(0),
-        state,
-        state_names,
-    })
+    Ok(Checkpoint { meta, params: params.swap_remove(0), state, state_names })
 }
 
 /// Finds the newest valid checkpoint in a folder, going back past any that are torn or damaged.
@@ -47,18 +37,10 @@ pub fn newest_valid(folder: &Path) -> Result<Found, CheckpointError> {
     for entry in folder::list(folder)?.checkpoints {
         match read(&entry.path) {
             Ok(checkpoint) => {
-                return Ok(Found {
-                    checkpoint: Some(checkpoint),
-                    path: Some(entry.path),
-                    skipped,
-                });
+                return Ok(Found { checkpoint: Some(checkpoint), path: Some(entry.path), skipped });
             }
             Err(error) => skipped.push((entry.path, error)),
         }
     }
-    Ok(Found {
-        checkpoint: None,
-        path: None,
-        skipped,
-    })
+    Ok(Found { checkpoint: None, path: None, skipped })
 }

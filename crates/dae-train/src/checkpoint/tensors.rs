@@ -27,11 +27,7 @@ pub(super) fn write(path: &Path, layout: &Layout, buffers: &[Prefixed]) -> Resul
     for (prefix, _) in buffers {
         for t in layout.tensors() {
             let end = at + t.numel() * size_of::<f32>();
-            let info = TensorInfo {
-                dtype: Dtype::F32,
-                shape: t.shape.clone(),
-                data_offsets: (at, end),
-            };
+            let info = TensorInfo { dtype: Dtype::F32, shape: t.shape.clone(), data_offsets: (at, end) };
             infos.push((format!("{prefix}{}", t.name), info));
             at = end;
         }
@@ -41,18 +37,11 @@ pub(super) fn write(path: &Path, layout: &Layout, buffers: &[Prefixed]) -> Resul
     let header = Metadata::new(Some(marker), infos)
         .map_err(|e| e.to_string())
         .and_then(|metadata| serde_json::to_string(&metadata).map_err(|e| e.to_string()))
-        .map_err(|cause| CheckpointError::Tensors {
-            path: path.to_owned(),
-            cause,
-        })?;
+        .map_err(|cause| CheckpointError::Tensors { path: path.to_owned(), cause })?;
     let header = format!("{header:<width$}", width = header.len().next_multiple_of(8));
 
     let body = || -> io::Result<Seal> {
-        let mut out = Sealing {
-            file: File::create(path)?,
-            hash: Sha256::new(),
-            bytes: 0,
-        };
+        let mut out = Sealing { file: File::create(path)?, hash: Sha256::new(), bytes: 0 };
         out.write_all(&(header.len() as u64).to_le_bytes())?;
         out.write_all(header.as_bytes())?;
         for (_, flat) in buffers {
@@ -61,10 +50,7 @@ pub(super) fn write(path: &Path, layout: &Layout, buffers: &[Prefixed]) -> Resul
             }
         }
         out.file.sync_all()?;
-        Ok(Seal {
-            bytes: out.bytes,
-            sha256: hex(out.hash),
-        })
+        Ok(Seal { bytes: out.bytes, sha256: hex(out.hash) })
     };
     Ok(body().map_err(DiskError::when("write", path))?)
 }
@@ -80,10 +66,7 @@ pub(super) fn read(
     prefixes: &[String],
 ) -> Result<Vec<Vec<f32>>, CheckpointError> {
     let bytes = read_sealed(path, seal)?;
-    let wrong = |cause: String| CheckpointError::Tensors {
-        path: path.to_owned(),
-        cause,
-    };
+    let wrong = |cause: String| CheckpointError::Tensors { path: path.to_owned(), cause };
     let file = SafeTensors::deserialize(&bytes).map_err(|e| wrong(e.to_string()))?;
     let expected = layout.tensors().len().checked_mul(prefixes.len());
     if expected != Some(file.len()) {
@@ -96,10 +79,7 @@ pub(super) fn read(
             let view = file.tensor(&name).map_err(|e| wrong(e.to_string()))?;
             if view.dtype() != Dtype::F32 || view.shape() != t.shape {
                 let (dtype, shape) = (view.dtype(), view.shape());
-                return Err(wrong(format!(
-                    "{name} is {dtype} {shape:?} instead of F32 {:?}",
-                    t.shape
-                )));
+                return Err(wrong(format!("{name} is {dtype} {shape:?} instead of F32 {:?}", t.shape)));
             }
             views.push((t.range(), view.data()));
         }
@@ -121,20 +101,12 @@ fn read_sealed(path: &Path, seal: &Seal) -> Result<Vec<u8>, CheckpointError> {
     let file = File::open(path).map_err(DiskError::when("read", path))?;
     let found = file.metadata().map_err(DiskError::when("read", path))?.len();
     if found != seal.bytes {
-        return Err(CheckpointError::Length {
-            path: path.to_owned(),
-            expected: seal.bytes,
-            found,
-        });
+        return Err(CheckpointError::Length { path: path.to_owned(), expected: seal.bytes, found });
     }
     let mut bytes = Vec::new();
-    file.take(found)
-        .read_to_end(&mut bytes)
-        .map_err(DiskError::when("read", path))?;
+    file.take(found).read_to_end(&mut bytes).map_err(DiskError::when("read", path))?;
     if hex(Sha256::new_with_prefix(&bytes)) != seal.sha256 {
-        return Err(CheckpointError::Hash {
-            path: path.to_owned(),
-        });
+        return Err(CheckpointError::Hash { path: path.to_owned() });
     }
     Ok(bytes)
 }

@@ -41,19 +41,13 @@ fn flat(seed: f32) -> Vec<f32> {
 
 fn write_step(folder: &Path, step: u64, keep: usize) -> std::path::PathBuf {
     let (params, m, v) = (flat(step as f32), flat(0.5), flat(-2.0));
-    let snapshot = Snapshot {
-        params: &params,
-        state: &[&m, &v],
-        names: &["m", "v"],
-    };
+    let snapshot = Snapshot { params: &params, state: &[&m, &v], names: &["m", "v"] };
     write(folder, &meta(step), snapshot, keep).unwrap()
 }
 
 fn names(folder: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -75,15 +69,8 @@ fn what_is_written_is_read() {
 fn an_optimizer_without_state_and_an_infinite_loss_are_fine() {
     let folder = tempfile::tempdir().unwrap();
     let params = flat(f32::NAN);
-    let meta = Meta {
-        loss: Some(f64::INFINITY),
-        ..meta(1)
-    };
-    let snapshot = Snapshot {
-        params: &params,
-        state: &[],
-        names: &[],
-    };
+    let meta = Meta { loss: Some(f64::INFINITY), ..meta(1) };
+    let snapshot = Snapshot { params: &params, state: &[], names: &[] };
     let checkpoint = read(&write(folder.path(), &meta, snapshot, 1).unwrap()).unwrap();
     assert!(checkpoint.params[0].is_nan() && checkpoint.state.is_empty());
     assert_eq!(checkpoint.meta.loss, None);
@@ -108,11 +95,7 @@ fn a_step_is_replaced_and_dead_writes_are_removed() {
     fs::create_dir(folder.path().join("notes")).unwrap();
     write_step(folder.path(), 5, 3);
     let params = flat(9.0);
-    let snapshot = Snapshot {
-        params: &params,
-        state: &[],
-        names: &[],
-    };
+    let snapshot = Snapshot { params: &params, state: &[], names: &[] };
     let path = write(folder.path(), &meta(5), snapshot, 3).unwrap();
     assert_eq!(names(folder.path()), ["notes", "step-0000000005"]);
     assert_eq!(read(&path).unwrap().params, params);
@@ -153,16 +136,10 @@ fn a_checkpoint_truncated_anywhere_is_skipped() {
             assert!(found.skipped[0].1.to_string().contains(file));
         }
         fs::remove_file(&path).unwrap();
-        assert_eq!(
-            newest_valid(folder.path()).unwrap().checkpoint.unwrap().meta.step,
-            1
-        );
+        assert_eq!(newest_valid(folder.path()).unwrap().checkpoint.unwrap().meta.step, 1);
         fs::write(&path, &bytes).unwrap();
     }
-    assert_eq!(
-        newest_valid(folder.path()).unwrap().checkpoint.unwrap().meta.step,
-        2
-    );
+    assert_eq!(newest_valid(folder.path()).unwrap().checkpoint.unwrap().meta.step, 2);
 }
 
 #[test]
@@ -181,10 +158,7 @@ fn a_newer_format_is_told_from_a_damaged_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = write_step(folder.path(), 1, 1);
     fs::write(path.join(MANIFEST), br#"{"meta":{"version":2,"other":0}}"#).unwrap();
-    assert!(matches!(
-        read(&path),
-        Err(CheckpointError::Version { found: 2, .. })
-    ));
+    assert!(matches!(read(&path), Err(CheckpointError::Version { found: 2, .. })));
 }
 
 #[test]
@@ -211,10 +185,7 @@ fn absurd_layouts_are_errors() {
         fs::write(path.join(MANIFEST), value.to_string()).unwrap();
         let result = read(&path);
         // `m` twice is the one mutation that still describes the file's count of tensors.
-        assert!(
-            result.is_err() || new == serde_json::json!(["m", "m"]),
-            "{pointer} {new}"
-        );
+        assert!(result.is_err() || new == serde_json::json!(["m", "m"]), "{pointer} {new}");
     }
     // Consistent in itself, but not what the file holds.
     let large = Layout::new([
@@ -233,26 +204,10 @@ fn buffers_that_do_not_fit_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (good, short) = (flat(0.0), vec![0.0; 3]);
     for snapshot in [
-        Snapshot {
-            params: &short,
-            state: &[],
-            names: &[],
-        },
-        Snapshot {
-            params: &good,
-            state: &[&short],
-            names: &["m"],
-        },
-        Snapshot {
-            params: &good,
-            state: &[&good],
-            names: &[],
-        },
-        Snapshot {
-            params: &good,
-            state: &[&good],
-            names: &["a.b"],
-        },
+        Snapshot { params: &short, state: &[], names: &[] },
+        Snapshot { params: &good, state: &[&short], names: &["m"] },
+        Snapshot { params: &good, state: &[&good], names: &[] },
+        Snapshot { params: &good, state: &[&good], names: &["a.b"] },
     ] {
         let error = write(folder.path(), &meta(1), snapshot, 1).unwrap_err();
         assert!(matches!(error, CheckpointError::Snapshot { .. }), "{error}");

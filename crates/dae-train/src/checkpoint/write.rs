@@ -40,12 +40,7 @@ pub fn write(
 }
 
 fn check(meta: &Meta, snapshot: Snapshot) -> Result<(), CheckpointError> {
-    let wrong = |cause: String| {
-        Err(CheckpointError::Snapshot {
-            step: meta.step,
-            cause,
-        })
-    };
+    let wrong = |cause: String| Err(CheckpointError::Snapshot { step: meta.step, cause });
     let expected = meta.layout.len();
     if snapshot.names.len() != snapshot.state.len() {
         let (names, state) = (snapshot.names.len(), snapshot.state.len());
@@ -56,10 +51,7 @@ fn check(meta: &Meta, snapshot: Snapshot) -> Result<(), CheckpointError> {
     }
     for buffer in [snapshot.params].iter().chain(snapshot.state) {
         if buffer.len() != expected {
-            return wrong(format!(
-                "a buffer of {} where the layout has {expected}",
-                buffer.len()
-            ));
+            return wrong(format!("a buffer of {} where the layout has {expected}", buffer.len()));
         }
     }
     Ok(())
@@ -68,22 +60,17 @@ fn check(meta: &Meta, snapshot: Snapshot) -> Result<(), CheckpointError> {
 fn fill(temporary: &Path, meta: &Meta, snapshot: Snapshot) -> Result<(), CheckpointError> {
     fs::create_dir(temporary).map_err(DiskError::when("create the folder", temporary))?;
     let params = [(String::new(), snapshot.params)];
-    let state: Vec<_> = snapshot
-        .names
-        .iter()
-        .zip(snapshot.state)
-        .map(|(name, &flat)| (format!("{name}."), flat))
-        .collect();
+    let state: Vec<_> =
+        snapshot.names.iter().zip(snapshot.state).map(|(name, &flat)| (format!("{name}."), flat)).collect();
     let manifest = Manifest {
         model: tensors::write(&temporary.join(MODEL), &meta.layout, &params)?,
         optimizer: tensors::write(&temporary.join(OPTIMIZER), &meta.layout, &state)?,
         meta: meta.clone(),
         state: snapshot.names.iter().map(|&n| n.to_owned()).collect(),
     };
-    let json = manifest.to_json().map_err(|e| CheckpointError::Snapshot {
-        step: meta.step,
-        cause: e.to_string(),
-    })?;
+    let json = manifest
+        .to_json()
+        .map_err(|e| CheckpointError::Snapshot { step: meta.step, cause: e.to_string() })?;
     // This syncs the folder too, with all three names in it.
     write_atomic(&temporary.join(MANIFEST), &json)?;
     Ok(())
@@ -107,9 +94,8 @@ fn publish(folder: &Path, temporary: &Path, step: u64) -> Result<PathBuf, Checkp
 fn prune(folder: &Path, written: &Path, keep: usize) -> Result<(), CheckpointError> {
     let entries = folder::list(folder)?.checkpoints;
     let steps: HashSet<u64> = entries.iter().filter(|e| !e.replaced).map(|e| e.step).collect();
-    let (superseded, kept): (Vec<_>, Vec<_>) = entries
-        .into_iter()
-        .partition(|e| e.replaced && steps.contains(&e.step));
+    let (superseded, kept): (Vec<_>, Vec<_>) =
+        entries.into_iter().partition(|e| e.replaced && steps.contains(&e.step));
     for entry in superseded {
         remove(&entry.path)?;
     }

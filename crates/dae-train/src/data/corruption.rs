@@ -29,11 +29,7 @@ pub struct Corruption {
 
 impl Corruption {
     /// No corruption at all.
-    pub const NONE: Self = Self {
-        kind: CorruptionKind::None,
-        level: 0.0,
-        fresh: false,
-    };
+    pub const NONE: Self = Self { kind: CorruptionKind::None, level: 0.0, fresh: false };
 
     /// Writes the noisy version of `clean` to `noisy`, and to `mask` 1.0 where a value was corrupted
     /// (everywhere, if Gaussian) and 0.0 elsewhere.
@@ -65,24 +61,13 @@ impl Corruption {
         noisy: &'a mut [f32],
         mask: Option<&'a mut [f32]>,
     ) -> Kernel<'a> {
-        assert_eq!(
-            clean.len(),
-            noisy.len(),
-            "a noisy sample is as long as its clean one"
-        );
+        assert_eq!(clean.len(), noisy.len(), "a noisy sample is as long as its clean one");
         if let Some(mask) = &mask {
             assert_eq!(clean.len(), mask.len(), "a mask is as long as its sample");
         }
         let epoch = if self.fresh { epoch } else { 0 };
         let counter = philox::counter(Stream::Noise, epoch, sample);
-        Kernel {
-            what: *self,
-            seed,
-            counter,
-            clean,
-            noisy,
-            mask,
-        }
+        Kernel { what: *self, seed, counter, clean, noisy, mask }
     }
 }
 
@@ -170,12 +155,7 @@ mod tests {
 
     fn noise(kind: CorruptionKind, level: f32, clean: f32) -> (Vec<f32>, Vec<f32>) {
         let (mut noisy, mut mask) = (vec![9.0; N], vec![9.0; N]);
-        Corruption {
-            kind,
-            level,
-            fresh: true,
-        }
-        .apply(11, 2, 3, &vec![clean; N], &mut noisy, Some(&mut mask));
+        Corruption { kind, level, fresh: true }.apply(11, 2, 3, &vec![clean; N], &mut noisy, Some(&mut mask));
         (noisy, mask)
     }
 
@@ -219,11 +199,7 @@ mod tests {
     fn every_instruction_set_gives_the_same_bits() {
         for kind in [None, Masking, SaltAndPepper, Gaussian] {
             for len in [0, 1, 15, 63, 64, 65, 784] {
-                let what = Corruption {
-                    kind,
-                    level: 0.3,
-                    fresh: true,
-                };
+                let what = Corruption { kind, level: 0.3, fresh: true };
                 let clean: Vec<_> = (0..len).map(|i| i as f32 / 800.0).collect();
                 let (mut a, mut b) = (vec![0.0; len], vec![0.0; len]);
                 let (mut a_mask, mut b_mask) = (a.clone(), b.clone());
@@ -239,22 +215,11 @@ mod tests {
     fn noise_differs_by_seed_epoch_and_sample_and_repeats_only_if_stale() {
         let draw = |seed, epoch, sample, fresh| {
             let mut noisy = vec![0.0; 784];
-            let what = Corruption {
-                kind: Masking,
-                level: 0.5,
-                fresh,
-            };
+            let what = Corruption { kind: Masking, level: 0.5, fresh };
             what.apply(seed, epoch, sample, &[1.0; 784], &mut noisy, Option::None);
             noisy
         };
-        let draws = [
-            (1, 1, 1),
-            (2, 1, 1),
-            (1, 2, 1),
-            (1, 1, 2),
-            (1, 0, 1),
-            (1, 1, 1 << 33),
-        ];
+        let draws = [(1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2), (1, 0, 1), (1, 1, 1 << 33)];
         let all: Vec<_> = draws.iter().map(|(s, e, i)| draw(*s, *e, *i, true)).collect();
         for (i, a) in all.iter().enumerate() {
             for b in &all[..i] {
@@ -272,31 +237,24 @@ mod tests {
     fn the_noise_of_a_key_is_fixed_for_ever() {
         let draw = |kind| {
             let mut noisy = [0.0; 70];
-            Corruption {
-                kind,
-                level: 0.25,
-                fresh: true,
-            }
-            .apply(42, 1, 7, &[0.5; 70], &mut noisy, Option::None);
+            Corruption { kind, level: 0.25, fresh: true }.apply(
+                42,
+                1,
+                7,
+                &[0.5; 70],
+                &mut noisy,
+                Option::None,
+            );
             noisy
         };
         let normal = draw(Gaussian);
         assert_eq!(
             [0, 1, 17, 40, 63, 64, 69].map(|i: usize| normal[i]),
-            [
-                0.3330484, 0.21876043, 0.73368967, 0.6968225, 0.4646182, 0.9097103, 0.8302448
-            ]
+            [0.3330484, 0.21876043, 0.73368967, 0.6968225, 0.4646182, 0.9097103, 0.8302448]
         );
-        let digits = |kind| -> String {
-            draw(kind)
-                .iter()
-                .map(|x| ((x * 2.0) as u8 + b'0') as char)
-                .collect()
-        };
-        assert_eq!(
-            digits(Masking),
-            "1010101111110111011110011010111110110101101111111111110101011101101101"
-        );
+        let digits =
+            |kind| -> String { draw(kind).iter().map(|x| ((x * 2.0) as u8 + b'0') as char).collect() };
+        assert_eq!(digits(Masking), "1010101111110111011110011010111110110101101111111111110101011101101101");
         assert_eq!(
             digits(SaltAndPepper),
             "1212101111110111011112011210111110110101121111111111112121011101121121"

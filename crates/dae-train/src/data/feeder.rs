@@ -22,16 +22,8 @@ impl Feeder {
     /// # Panics
     /// If the sampler deals in samples the dataset does not have.
     pub fn new(dataset: Arc<dyn Dataset>, sampler: Sampler, corruption: Corruption, seed: u64) -> Self {
-        assert!(
-            sampler.samples() <= dataset.len(),
-            "the sampler goes beyond the dataset"
-        );
-        Self {
-            dataset,
-            sampler,
-            corruption,
-            seed,
-        }
+        assert!(sampler.samples() <= dataset.len(), "the sampler goes beyond the dataset");
+        Self { dataset, sampler, corruption, seed }
     }
 
     /// The dataset it reads.
@@ -47,12 +39,7 @@ impl Feeder {
         let features = self.dataset.features();
         assert_eq!(batch.features, features, "a batch is as wide as its dataset");
         batch.rows = positions.end.saturating_sub(positions.start) as usize;
-        assert!(
-            batch.rows <= batch.capacity(),
-            "{} rows do not fit into {}",
-            batch.rows,
-            batch.capacity()
-        );
+        assert!(batch.rows <= batch.capacity(), "{} rows do not fit into {}", batch.rows, batch.capacity());
         for (row, position) in positions.enumerate() {
             let (epoch, id) = self.sampler.at(position);
             let row = row * features..(row + 1) * features;
@@ -60,8 +47,7 @@ impl Feeder {
             self.dataset.read(id, clean);
             let noisy = &mut batch.noisy[row.clone()];
             let mask = batch.mask.as_mut().map(|mask| &mut mask[row]);
-            self.corruption
-                .apply(self.seed, epoch, id as u64, clean, noisy, mask);
+            self.corruption.apply(self.seed, epoch, id as u64, clean, noisy, mask);
         }
     }
 }
@@ -101,11 +87,7 @@ mod tests {
     }
 
     fn feeder() -> Feeder {
-        let corruption = Corruption {
-            kind: CorruptionKind::Masking,
-            level: 0.4,
-            fresh: true,
-        };
+        let corruption = Corruption { kind: CorruptionKind::Masking, level: 0.4, fresh: true };
         Feeder::new(Arc::new(Levels), Sampler::new(3, 10, true), corruption, 3)
     }
 
@@ -128,27 +110,10 @@ mod tests {
 
     #[test]
     fn the_data_do_not_depend_on_who_computes_them() {
-        let one = run(
-            Shares {
-                workers: 1,
-                accum: 1,
-                batch: 1,
-            },
-            37,
-        );
+        let one = run(Shares { workers: 1, accum: 1, batch: 1 }, 37);
         assert!(one.iter().all(|x| !x.is_nan()));
         for (workers, accum, batch) in [(1, 1, 37), (2, 1, 3), (3, 2, 4), (5, 3, 5)] {
-            assert_eq!(
-                run(
-                    Shares {
-                        workers,
-                        accum,
-                        batch
-                    },
-                    37
-                ),
-                one
-            );
+            assert_eq!(run(Shares { workers, accum, batch }, 37), one);
         }
     }
 
@@ -160,9 +125,7 @@ mod tests {
         for ((clean, noisy), mask) in batch.clean.iter().zip(&batch.noisy[..]).zip(&mask[..]) {
             assert_eq!(*noisy, if *mask == 1.0 { 0.0 } else { *clean });
         }
-        let mut seen: Vec<_> = (0..10)
-            .map(|row| (batch.clean[row * 21] * 10.0).round() as usize)
-            .collect();
+        let mut seen: Vec<_> = (0..10).map(|row| (batch.clean[row * 21] * 10.0).round() as usize).collect();
         seen.sort_unstable();
         assert_eq!(seen, (0..10).collect::<Vec<_>>());
     }

@@ -43,29 +43,17 @@ impl Header {
         let (words, _) = dims.as_chunks::<4>();
         let dims: Vec<u32> = words.iter().map(|word| u32::from_be_bytes(*word)).collect();
         if dims.contains(&0) {
-            return Err(DataError::NoSamples {
-                path: path.to_owned(),
-                dims,
-            });
+            return Err(DataError::NoSamples { path: path.to_owned(), dims });
         }
-        let data_len = dims
-            .iter()
-            .try_fold(1u64, |product, dim| product.checked_mul(u64::from(*dim)));
+        let data_len = dims.iter().try_fold(1u64, |product, dim| product.checked_mul(u64::from(*dim)));
         let (Some(data_len @ ..=MOST), [samples, sample @ ..]) = (data_len, &dims[..]) else {
-            return Err(DataError::TooLarge {
-                path: path.to_owned(),
-                dims,
-                limit: MOST,
-            });
+            return Err(DataError::TooLarge { path: path.to_owned(), dims, limit: MOST });
         };
         // An image has one channel.
         let channel = (sample.len() == 2).then_some(1);
         Ok(Self {
             samples: *samples as usize,
-            shape: channel
-                .into_iter()
-                .chain(sample.iter().map(|dim| *dim as usize))
-                .collect(),
+            shape: channel.into_iter().chain(sample.iter().map(|dim| *dim as usize)).collect(),
             len: (MAGIC_LEN + 4 * dims.len()) as u64,
             data_len,
         })

@@ -10,16 +10,11 @@ use super::{DataError, IdxImages};
 /// # Errors
 /// As [`IdxImages::open`]; if the file is missing, the message says how to get it.
 pub fn mnist(folder: &Path, train: bool) -> Result<IdxImages, DataError> {
-    let file = if train {
-        "train-images-idx3-ubyte"
-    } else {
-        "t10k-images-idx3-ubyte"
-    };
+    let file = if train { "train-images-idx3-ubyte" } else { "t10k-images-idx3-ubyte" };
     IdxImages::open(&folder.join(file)).map_err(|error| match error {
-        DataError::Missing { path, .. } => DataError::Missing {
-            path,
-            remedy: "run `dae-node data fetch mnist`",
-        },
+        DataError::Missing { path, .. } => {
+            DataError::Missing { path, remedy: "run `dae-node data fetch mnist`" }
+        }
         other => other,
     })
 }
@@ -28,12 +23,8 @@ pub fn mnist(folder: &Path, train: bool) -> Result<IdxImages, DataError> {
 /// folder, which is `$XDG_CACHE_HOME` or `~/.cache`. `None` if the environment names neither.
 pub fn mnist_folder() -> Option<PathBuf> {
     // The XDG base directory specification: a relative path is to be ignored.
-    let cache = env::var_os("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute());
-    cache
-        .or_else(|| Some(env::home_dir()?.join(".cache")))
-        .map(|cache| cache.join("dae").join("mnist"))
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    cache.or_else(|| Some(env::home_dir()?.join(".cache"))).map(|cache| cache.join("dae").join("mnist"))
 }
 
 #[cfg(test)]
@@ -42,13 +33,8 @@ mod tests {
 
     #[test]
     fn a_missing_folder_says_how_to_get_it() {
-        let message = mnist(Path::new("/nowhere/at/all"), true)
-            .expect_err("no such folder")
-            .to_string();
-        assert!(
-            message.contains("/nowhere/at/all/train-images-idx3-ubyte"),
-            "{message}"
-        );
+        let message = mnist(Path::new("/nowhere/at/all"), true).expect_err("no such folder").to_string();
+        assert!(message.contains("/nowhere/at/all/train-images-idx3-ubyte"), "{message}");
         assert!(message.contains("dae-node data fetch mnist"), "{message}");
     }
 }

@@ -18,6 +18,7 @@
 //! | `corruption` | [`Corruption`]: a clean sample to a noisy one |
 //! | `aligned` | [`AlignedF32`], a buffer kernels may load from without a care |
 //! | `batch` | [`Batch`], the buffers of one micro-batch |
+//! | `uniform` | [`uniform`]: initial parameters from the same generator |
 //! | `feeder` | [`Feeder`]: positions to a filled batch |
 mod aligned;
 mod batch;
@@ -33,6 +34,7 @@ mod philox;
 mod sampler;
 mod shares;
 mod simd;
+mod uniform;
 
 pub use aligned::AlignedF32;
 pub use batch::Batch;
@@ -44,3 +46,4 @@ pub use idx::IdxImages;
 pub use mnist::{mnist, mnist_folder};
 pub use sampler::Sampler;
 pub use shares::Shares;
+pub use uniform::uniform;

@@ -27,11 +27,7 @@ pub fn deviate(word: u32) -> f32 {
     let tail = (((0.170_238_21 * r + 1.306_728_5) * r + 2.756_815_4) * r + 1.423_437_3).copysign(q);
     let under_tail = (0.120_211_33 * r + 0.737_001_64) * r + 1.0;
 
-    let (over, under) = if to_nearer_end < TAIL {
-        (tail, under_tail)
-    } else {
-        (centre, under_centre)
-    };
+    let (over, under) = if to_nearer_end < TAIL { (tail, under_tail) } else { (centre, under_centre) };
     over / under
 }
 
@@ -75,10 +71,7 @@ mod tests {
         ];
         for (word, want) in table {
             let got = f64::from(deviate(word));
-            assert!(
-                (got - want).abs() < 1e-6 * (1.0 + want.abs()),
-                "{word:#x}: {got}, not {want}"
-            );
+            assert!((got - want).abs() < 1e-6 * (1.0 + want.abs()), "{word:#x}: {got}, not {want}");
         }
     }
 

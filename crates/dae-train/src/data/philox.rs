@@ -19,18 +19,15 @@ pub enum Stream {
     Order = 0,
     /// The corruption of a sample.
     Noise = 1,
+    /// The parameters a model starts with.
+    Initial = 2,
 }
 
 /// The counter of the first word of (stream, epoch, item).
 ///
 /// Epochs repeat after 2^32 and items after 2^56, neither of which a run reaches.
 pub fn counter(stream: Stream, epoch: u64, item: u64) -> [u32; 4] {
-    [
-        0,
-        epoch as u32,
-        item as u32,
-        (item >> 32) as u32 & 0x00ff_ffff | (stream as u32) << 24,
-    ]
+    [0, epoch as u32, item as u32, (item >> 32) as u32 & 0x00ff_ffff | (stream as u32) << 24]
 }
 
 /// The four words of one counter.
@@ -76,11 +73,7 @@ mod tests {
     fn known_answers() {
         let cases = [
             (0, [0; 4], [0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8]),
-            (
-                u64::MAX,
-                [u32::MAX; 4],
-                [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd],
-            ),
+            (u64::MAX, [u32::MAX; 4], [0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd]),
             (
                 0x299f31d0_a4093822,
                 [0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344],

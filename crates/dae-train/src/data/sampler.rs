@@ -20,11 +20,7 @@ pub struct Sampler {
 impl Sampler {
     /// The order of `samples` samples: shuffled anew each epoch, or always 0, 1, 2, and so on.
     pub fn new(seed: u64, samples: usize, shuffle: bool) -> Self {
-        Self {
-            seed,
-            samples: samples as u64,
-            shuffle,
-        }
+        Self { seed, samples: samples as u64, shuffle }
     }
 
     /// The number of samples in an epoch.
@@ -39,11 +35,7 @@ impl Sampler {
     pub fn at(&self, position: u64) -> (u64, usize) {
         assert!(self.samples > 0, "a sampler of no samples was asked for one");
         let (epoch, index) = (position / self.samples, position % self.samples);
-        let id = if self.shuffle {
-            self.permuted(epoch, index)
-        } else {
-            index
-        };
+        let id = if self.shuffle { self.permuted(epoch, index) } else { index };
         (epoch, id as usize)
     }
 

@@ -21,9 +21,7 @@ pub struct Shares {
 impl Shares {
     /// The samples in a whole step.
     pub fn global_batch(&self) -> u64 {
-        (self.workers as u64)
-            .saturating_mul(self.accum as u64)
-            .saturating_mul(self.batch as u64)
+        (self.workers as u64).saturating_mul(self.accum as u64).saturating_mul(self.batch as u64)
     }
 
     /// The positions of micro-batch `micro` of `rank` in `step`, of a run over `total` positions.
@@ -31,12 +29,9 @@ impl Shares {
     /// Over all steps, ranks and micro-batches the ranges are disjoint and cover `0..total`. A range may be
     /// short, or empty, in the last step; it is empty in every step after it.
     pub fn grain(&self, step: u64, rank: usize, micro: usize, total: u64) -> Range<u64> {
-        let index = (rank as u64)
-            .saturating_mul(self.accum as u64)
-            .saturating_add(micro as u64);
-        let start = step
-            .saturating_mul(self.global_batch())
-            .saturating_add(index.saturating_mul(self.batch as u64));
+        let index = (rank as u64).saturating_mul(self.accum as u64).saturating_add(micro as u64);
+        let start =
+            step.saturating_mul(self.global_batch()).saturating_add(index.saturating_mul(self.batch as u64));
         let end = start.saturating_add(self.batch as u64);
         start.min(total)..end.min(total)
     }
@@ -49,11 +44,7 @@ mod tests {
 
     #[test]
     fn a_tail_is_shared_by_its_true_size() {
-        let shares = Shares {
-            workers: 2,
-            accum: 2,
-            batch: 4,
-        };
+        let shares = Shares { workers: 2, accum: 2, batch: 4 };
         let last: Vec<_> = [(0, 0), (0, 1), (1, 0), (1, 1)]
             .into_iter()
             .map(|(rank, micro)| shares.grain(1, rank, micro, 16 + 9))
@@ -64,16 +55,8 @@ mod tests {
     #[test]
     fn numbers_nobody_meant_give_empty_ranges() {
         for shares in [
-            Shares {
-                workers: usize::MAX,
-                accum: usize::MAX,
-                batch: usize::MAX,
-            },
-            Shares {
-                workers: 0,
-                accum: 0,
-                batch: 0,
-            },
+            Shares { workers: usize::MAX, accum: usize::MAX, batch: usize::MAX },
+            Shares { workers: 0, accum: 0, batch: 0 },
         ] {
             assert!(shares.grain(u64::MAX, usize::MAX, usize::MAX, 10).is_empty());
         }

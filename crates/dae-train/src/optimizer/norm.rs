@@ -13,10 +13,7 @@ pub fn sum_of_squares(grads: &[&[f32]], scale: f32) -> f64 {
     let Some((first, rest)) = grads.split_first() else {
         return 0.0;
     };
-    assert!(
-        rest.iter().all(|g| g.len() == first.len()),
-        "slots are slices of one length"
-    );
+    assert!(rest.iter().all(|g| g.len() == first.len()), "slots are slices of one length");
     pulp::Arch::new().dispatch(
         #[inline(always)]
         || {

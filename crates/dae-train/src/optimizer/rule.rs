@@ -14,64 +14,23 @@ pub struct Rule {
 /// Constants that depend on the step are kept in f64 and rounded to f32 once a step, as PyTorch does.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    Plain {
-        lr: f64,
-        weight_decay: f32,
-    },
-    Momentum {
-        lr: f64,
-        momentum: f32,
-        nesterov: bool,
-        weight_decay: f32,
-    },
-    Adam {
-        lr: f64,
-        beta1: f64,
-        beta2: f64,
-        eps: f32,
-        weight_decay: f64,
-        decoupled: bool,
-    },
+    Plain { lr: f64, weight_decay: f32 },
+    Momentum { lr: f64, momentum: f32, nesterov: bool, weight_decay: f32 },
+    Adam { lr: f64, beta1: f64, beta2: f64, eps: f32, weight_decay: f64, decoupled: bool },
 }
 
 impl Rule {
     /// The rule of a schedule's optimizer.
     pub fn new(spec: &Optimizer) -> Self {
         let kind = match *spec {
-            Optimizer::Sgd {
-                lr,
-                momentum: 0.0,
-                weight_decay,
-                ..
-            } => Kind::Plain {
-                lr: as_written(lr),
-                weight_decay,
-            },
-            Optimizer::Sgd {
-                lr,
-                momentum,
-                nesterov,
-                weight_decay,
-            } => Kind::Momentum {
-                lr: as_written(lr),
-                momentum,
-                nesterov,
-                weight_decay,
-            },
-            Optimizer::Adam {
-                lr,
-                beta1,
-                beta2,
-                eps,
-                weight_decay,
+            Optimizer::Sgd { lr, momentum: 0.0, weight_decay, .. } => {
+                Kind::Plain { lr: as_written(lr), weight_decay }
             }
-            | Optimizer::AdamW {
-                lr,
-                beta1,
-                beta2,
-                eps,
-                weight_decay,
-            } => Kind::Adam {
+            Optimizer::Sgd { lr, momentum, nesterov, weight_decay } => {
+                Kind::Momentum { lr: as_written(lr), momentum, nesterov, weight_decay }
+            }
+            Optimizer::Adam { lr, beta1, beta2, eps, weight_decay }
+            | Optimizer::AdamW { lr, beta1, beta2, eps, weight_decay } => Kind::Adam {
                 lr: as_written(lr),
                 beta1: as_written(beta1),
                 beta2: as_written(beta2),
@@ -80,10 +39,7 @@ impl Rule {
                 decoupled: matches!(spec, Optimizer::AdamW { .. }),
             },
         };
-        Self {
-            arch: Arch::new(),
-            kind,
-        }
+        Self { arch: Arch::new(), kind }
     }
 
     /// The names of the state buffers, in the order [`Rule::apply`] takes them. Each is as long as the parameters and
@@ -127,15 +83,7 @@ impl Rule {
                     },
                 )
             }
-            (
-                Kind::Momentum {
-                    lr,
-                    momentum,
-                    nesterov,
-                    weight_decay,
-                },
-                [buffer],
-            ) => {
+            (Kind::Momentum { lr, momentum, nesterov, weight_decay }, [buffer]) => {
                 let lr = (lr * f64::from(lr_factor)) as f32;
                 // The look-ahead is a blend of two constants, so that the loop has no branch.
                 let (ahead, own) = if nesterov { (momentum, 1.0) } else { (1.0, 0.0) };
@@ -151,17 +99,7 @@ impl Rule {
                     },
                 )
             }
-            (
-                Kind::Adam {
-                    lr,
-                    beta1,
-                    beta2,
-                    eps,
-                    weight_decay,
-                    decoupled,
-                },
-                [m, v],
-            ) => {
+            (Kind::Adam { lr, beta1, beta2, eps, weight_decay, decoupled }, [m, v]) => {
                 let lr = lr * f64::from(lr_factor);
                 let step = AdamStep {
                     step_size: (lr / (1.0 - libm::pow(beta1, t as f64))) as f32,
@@ -170,11 +108,7 @@ impl Rule {
                     beta2: beta2 as f32,
                     blend2: (1.0 - beta2) as f32,
                     eps,
-                    keep: if decoupled {
-                        (1.0 - lr * weight_decay) as f32
-                    } else {
-                        1.0
-                    },
+                    keep: if decoupled { (1.0 - lr * weight_decay) as f32 } else { 1.0 },
                     penalty: if decoupled { 0.0 } else { weight_decay as f32 },
                 };
                 self.arch.dispatch(
@@ -190,11 +124,7 @@ impl Rule {
                     },
                 )
             }
-            (_, state) => panic!(
-                "{} state slices where {:?} are due",
-                state.len(),
-                self.state_names()
-            ),
+            (_, state) => panic!("{} state slices where {:?} are due", state.len(), self.state_names()),
         }
     }
 }

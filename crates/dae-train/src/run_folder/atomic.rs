@@ -38,9 +38,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
 /// # Errors
 /// What the disk refused.
 pub fn sync_folder(folder: &Path) -> Result<(), DiskError> {
-    File::open(folder)
-        .and_then(|f| f.sync_all())
-        .map_err(DiskError::when("sync the folder", folder))
+    File::open(folder).and_then(|f| f.sync_all()).map_err(DiskError::when("sync the folder", folder))
 }
 
 #[cfg(test)]

@@ -18,11 +18,7 @@ pub struct DiskError {
 impl DiskError {
     /// For `map_err`: `File::open(path).map_err(DiskError::when("open", path))`.
     pub fn when(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self {
-            doing,
-            path: path.to_owned(),
-            source,
-        }
+        move |source| Self { doing, path: path.to_owned(), source }
     }
 }
 

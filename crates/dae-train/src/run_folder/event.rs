@@ -63,6 +63,20 @@ pub enum Event {
         /// The checkpoint.
         path: String,
     },
+    /// A checkpoint could not be written; the run goes on.
+    CheckpointFailed {
+        /// Its step.
+        step: u64,
+        /// Why.
+        cause: String,
+    },
+    /// A worker failed and the group was formed anew.
+    Restarted {
+        /// Committed steps.
+        step: u64,
+        /// The first cause.
+        cause: String,
+    },
     /// The run was stopped and can be resumed.
     Stopped {
         /// Committed steps.

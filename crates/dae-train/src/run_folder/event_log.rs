@@ -23,10 +23,7 @@ impl EventLog {
     /// If there is one already, or the disk refuses.
     pub fn create(path: &Path) -> Result<Self, DiskError> {
         let file = File::create_new(path).map_err(DiskError::when("create", path))?;
-        Ok(Self {
-            path: path.to_owned(),
-            file: BufWriter::new(file),
-        })
+        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
     }
 
     /// Opens a log to go on from committed step `step`: later `step`, `speed` and `checkpoint` events are dropped, as
@@ -40,10 +37,7 @@ impl EventLog {
         }
         let temporary = path.with_extension("ndjson.tmp");
         let file = File::create(&temporary).map_err(DiskError::when("create", &temporary))?;
-        let mut log = Self {
-            path: temporary,
-            file: BufWriter::new(file),
-        };
+        let mut log = Self { path: temporary, file: BufWriter::new(file) };
         for_each_line(path, |line, text| {
             let progress = matches!(line.kind.as_str(), "step" | "speed" | "checkpoint");
             if progress && line.step.is_none_or(|s| s > step) {
@@ -53,11 +47,7 @@ impl EventLog {
         })?;
         log.sync()?;
         fs::rename(&log.path, path).map_err(DiskError::when("replace", path))?;
-        sync_folder(
-            path.parent()
-                .filter(|p| *p != Path::new(""))
-                .unwrap_or(Path::new(".")),
-        )?;
+        sync_folder(path.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new(".")))?;
         // The open file has moved along with its name.
         path.clone_into(&mut log.path);
         Ok(log)
@@ -95,10 +85,7 @@ impl EventLog {
     /// What the disk refused.
     pub fn sync(&mut self) -> Result<(), DiskError> {
         self.flush()?;
-        self.file
-            .get_ref()
-            .sync_data()
-            .map_err(DiskError::when("write", &self.path))
+        self.file.get_ref().sync_data().map_err(DiskError::when("write", &self.path))
     }
 }
 
@@ -109,12 +96,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn step(step: u64) -> Event {
-        Event::Step {
-            step,
-            loss: 1.0 / step as f64,
-            samples: step * 256,
-            lr: 0.001,
-        }
+        Event::Step { step, loss: 1.0 / step as f64, samples: step * 256, lr: 0.001 }
     }
 
     #[test]
@@ -122,25 +104,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.ndjson");
         let mut log = EventLog::create(&path).unwrap();
-        log.append(&Event::Step {
-            step: 1,
-            loss: 0.69,
-            samples: 256,
-            lr: 0.001,
-        })
-        .unwrap();
-        log.append(&Event::Step {
-            step: 2,
-            loss: f64::NAN,
-            samples: 512,
-            lr: 0.001,
-        })
-        .unwrap();
-        log.append(&Event::Stopped {
-            step: 2,
-            reason: "asked to\nstop".into(),
-        })
-        .unwrap();
+        log.append(&Event::Step { step: 1, loss: 0.69, samples: 256, lr: 0.001 }).unwrap();
+        log.append(&Event::Step { step: 2, loss: f64::NAN, samples: 512, lr: 0.001 }).unwrap();
+        log.append(&Event::Stopped { step: 2, reason: "asked to\nstop".into() }).unwrap();
         log.flush().unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
@@ -189,11 +155,8 @@ mod tests {
     fn garbage_is_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("events.ndjson");
-        fs::write(
-            &path,
-            b"\0\0\xff\n{\"type\":\"step\",\"step\":1,\"loss\":1}\n7\n{\"type\":\"mine\"}\n[",
-        )
-        .unwrap();
+        fs::write(&path, b"\0\0\xff\n{\"type\":\"step\",\"step\":1,\"loss\":1}\n7\n{\"type\":\"mine\"}\n[")
+            .unwrap();
         assert_eq!(read_losses(&path).unwrap(), [(1, 1.0)]);
         drop(EventLog::open_truncated_to(&path, 1).unwrap());
         let kept = "{\"type\":\"step\",\"step\":1,\"loss\":1}\n{\"type\":\"mine\"}\n";

@@ -50,10 +50,7 @@ impl RunFolder {
             Err(TryLockError::WouldBlock) => return Err(RunFolderError::InUse(path.to_owned())),
             Err(TryLockError::Error(e)) => return Err(DiskError::when("lock", &lock_path)(e).into()),
         }
-        let folder = Self {
-            root: path.to_owned(),
-            _lock: lock,
-        };
+        let folder = Self { root: path.to_owned(), _lock: lock };
         if !resume && (folder.events().exists() || folder.checkpoints().exists()) {
             return Err(RunFolderError::HoldsRun(path.to_owned()));
         }
@@ -127,10 +124,7 @@ mod tests {
     fn a_new_folder_is_created_and_left_clean() {
         let parent = tempfile::tempdir().unwrap();
         let folder = RunFolder::create(&parent.path().join("a/b"), false).unwrap();
-        let names: Vec<_> = fs::read_dir(folder.root())
-            .unwrap()
-            .map(|e| e.unwrap().file_name())
-            .collect();
+        let names: Vec<_> = fs::read_dir(folder.root()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names, ["run.lock"]);
     }
 
@@ -149,10 +143,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         fs::write(parent.path().join("events.ndjson"), "").unwrap();
         let error = RunFolder::create(parent.path(), false).unwrap_err().to_string();
-        assert!(
-            error.contains("--resume") && error.contains("--run-dir"),
-            "{error}"
-        );
+        assert!(error.contains("--resume") && error.contains("--run-dir"), "{error}");
         RunFolder::create(parent.path(), true).unwrap();
     }
 
@@ -160,9 +151,7 @@ mod tests {
     fn a_path_through_a_file_is_explained() {
         let parent = tempfile::tempdir().unwrap();
         fs::write(parent.path().join("file"), "").unwrap();
-        let error = RunFolder::create(&parent.path().join("file/run"), false)
-            .unwrap_err()
-            .to_string();
+        let error = RunFolder::create(&parent.path().join("file/run"), false).unwrap_err().to_string();
         assert!(error.contains("not a folder"), "{error}");
     }
 }

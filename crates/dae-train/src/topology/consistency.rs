@@ -30,12 +30,7 @@ pub(super) fn check(
     kinds: Option<&Kinds>,
     refused: &[Problem],
 ) -> Result<Word, Vec<Problem>> {
-    let mut check = Check {
-        topology,
-        marks,
-        refused,
-        problems: Vec::new(),
-    };
+    let mut check = Check { topology, marks, refused, problems: Vec::new() };
     check.length();
     check.data();
     check.corruption();
@@ -101,12 +96,7 @@ impl Check<'_> {
         let data = &self.topology.data;
         if data.kind == "idx" && data.path.is_none() && self.sound(&["data.kind", "data.path"]) {
             let fix = "add path = \"FILE\" to [data], the file of the samples in idx format";
-            self.report(
-                "missing",
-                "data.path",
-                "a dataset of kind \"idx\" needs its file",
-                fix,
-            );
+            self.report("missing", "data.path", "a dataset of kind \"idx\" needs its file", fix);
         }
     }
 
@@ -115,16 +105,9 @@ impl Check<'_> {
         let probability = matches!(corruption.kind.as_str(), "masking" | "salt_and_pepper");
         let keys = ["data.corruption.kind", "data.corruption.level"];
         if probability && corruption.level > 1.0 && self.sound(&keys) {
-            let reason = format!(
-                "for {} the level is a probability, found {}",
-                corruption.kind, corruption.level
-            );
-            self.report(
-                "out-of-range",
-                keys[1],
-                reason,
-                "write a level from 0 to 1, such as level = 0.3",
-            );
+            let reason =
+                format!("for {} the level is a probability, found {}", corruption.kind, corruption.level);
+            self.report("out-of-range", keys[1], reason, "write a level from 0 to 1, such as level = 0.3");
         }
     }
 
@@ -133,21 +116,12 @@ impl Check<'_> {
         if model.loss == "bce" && model.output != "sigmoid" && self.sound(&["model.loss", "model.output"]) {
             let reason = "binary cross-entropy needs outputs between 0 and 1, which only a sigmoid gives";
             let fix = "write output = \"sigmoid\", or loss = \"mse\"";
-            let key = if self.marks.given("model.loss") {
-                "model.loss"
-            } else {
-                "model.output"
-            };
+            let key = if self.marks.given("model.loss") { "model.loss" } else { "model.output" };
             self.report("conflict", key, reason, fix);
         }
         if model.emphasis_corrupted == 0.0 && model.emphasis_clean == 0.0 {
             let reason = "the loss is always 0 when both emphases are";
-            self.report(
-                "conflict",
-                "model.emphasis_clean",
-                reason,
-                "give one of the two a weight above 0",
-            );
+            self.report("conflict", "model.emphasis_clean", reason, "give one of the two a weight above 0");
         }
     }
 
@@ -188,12 +162,7 @@ impl Check<'_> {
         let schedule = &self.topology.schedule;
         if schedule.lr == "step" && schedule.decay_every.is_none() && self.sound(&["schedule.decay_every"]) {
             let reason = "a rate that falls in steps needs to know how often";
-            self.report(
-                "missing",
-                "schedule.decay_every",
-                reason,
-                "add decay_every = 1000 to [schedule]",
-            );
+            self.report("missing", "schedule.decay_every", reason, "add decay_every = 1000 to [schedule]");
         }
     }
 
@@ -216,9 +185,7 @@ impl Check<'_> {
             }
         };
         let step = [word.workers(), word.accum(), self.topology.data.batch];
-        let step = step
-            .iter()
-            .try_fold(1u64, |n, part| n.checked_mul(u64::from(*part)));
+        let step = step.iter().try_fold(1u64, |n, part| n.checked_mul(u64::from(*part)));
         if step.is_none_or(|n| n > LARGEST_STEP) && self.sound(&["data.batch"]) {
             let reason =
                 format!("workers x micro-batches x batch is more than {LARGEST_STEP} samples a step");
@@ -228,9 +195,7 @@ impl Check<'_> {
     }
 
     fn kinds(&mut self, kinds: &Kinds) {
-        let Topology {
-            model, data, actors, ..
-        } = self.topology;
+        let Topology { model, data, actors, .. } = self.topology;
         self.kind("model.kind", "model", &model.kind, kinds.models());
         self.kind("data.kind", "data", &data.kind, kinds.data());
         for name in actors.keys() {
@@ -246,10 +211,7 @@ impl Check<'_> {
         let fix = match nearest(name, names.iter().copied()) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
             None if names.is_empty() => format!("your program must register it: .{what}::<YourType>()"),
-            None => format!(
-                "this program knows {}; register others in your own",
-                names.join(", ")
-            ),
+            None => format!("this program knows {}; register others in your own", names.join(", ")),
         };
         self.report(
             "unknown-kind",
@@ -264,11 +226,7 @@ impl Check<'_> {
 fn parameters(layers: &[u32], tied: bool) -> Option<u64> {
     layers.windows(2).enumerate().try_fold(0u64, |sum, (i, pair)| {
         let shared = tied && i >= layers.len() / 2;
-        let weights = if shared {
-            0
-        } else {
-            u64::from(pair[0]).checked_mul(u64::from(pair[1]))?
-        };
+        let weights = if shared { 0 } else { u64::from(pair[0]).checked_mul(u64::from(pair[1]))? };
         sum.checked_add(weights)?.checked_add(u64::from(pair[1]))
     })
 }
@@ -280,8 +238,5 @@ fn within(place: &Place, text: &str, at: std::ops::Range<usize>) -> Place {
     };
     let start = place.span.start + offset;
     let end = start + text.len();
-    Place {
-        source: place.source.clone(),
-        span: (start + at.start).min(end)..(start + at.end).min(end),
-    }
+    Place { source: place.source.clone(), span: (start + at.start).min(end)..(start + at.end).min(end) }
 }

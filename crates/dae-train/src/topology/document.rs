@@ -59,10 +59,7 @@ impl Topology {
         let failed = |e: std::io::Error| unreadable(e.to_string(), "give the path of a topology file");
         let file = File::open(path).map_err(failed)?;
         if file.metadata().map_err(failed)?.is_dir() {
-            return Err(unreadable(
-                "this is a folder".into(),
-                "give the file in it, such as topology.toml",
-            ));
+            return Err(unreadable("this is a folder".into(), "give the file in it, such as topology.toml"));
         }
         let mut bytes = Vec::new();
         file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -74,10 +71,7 @@ impl Topology {
         }
         let text = String::from_utf8(bytes).map_err(|e| {
             let at = e.utf8_error().valid_up_to();
-            unreadable(
-                format!("not UTF-8 from byte {at} on"),
-                "save the file as UTF-8 text",
-            )
+            unreadable(format!("not UTF-8 from byte {at} on"), "save the file as UTF-8 text")
         })?;
         Self::from_str(&name, &text, set)
     }
@@ -90,19 +84,9 @@ impl Topology {
         let mut reader = Reader::new(Self::defaults());
         reader.file(name, text);
         set.iter().for_each(|s| reader.set(s));
-        let Reader {
-            table,
-            marks,
-            mut problems,
-            ..
-        } = reader;
+        let Reader { table, marks, mut problems, .. } = reader;
         let topology = Self::deserialize(table).map_err(|e| {
-            let problem = marks.problem(
-                "unreadable",
-                "",
-                e.message(),
-                "please report this as a bug of dae",
-            );
+            let problem = marks.problem("unreadable", "", e.message(), "please report this as a bug of dae");
             TopologyError::of(name, vec![problem])
         })?;
         if let Err(more) = consistency::check(&topology, &marks, None, &problems) {

@@ -24,11 +24,7 @@ impl TopologyError {
     pub(super) fn of(name: &str, mut problems: Vec<Problem>) -> Self {
         let found = problems.len();
         problems.truncate(MOST);
-        Self {
-            name: name.into(),
-            problems,
-            found,
-        }
+        Self { name: name.into(), problems, found }
     }
 
     /// The first 32 problems: those of single keys in the order of the file, then those between keys.
@@ -50,11 +46,7 @@ impl fmt::Display for TopologyError {
         match self.only() {
             Some(only) => only.fmt(f),
             None if self.found > self.problems.len() => {
-                write!(
-                    f,
-                    "{}: {} problems, of which the first {MOST}",
-                    self.name, self.found
-                )
+                write!(f, "{}: {} problems, of which the first {MOST}", self.name, self.found)
             }
             None => write!(f, "{}: {} problems", self.name, self.found),
         }

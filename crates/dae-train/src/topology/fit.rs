@@ -20,10 +20,7 @@ impl Plan {
     /// A limit beyond the data, fewer samples than workers, a model that takes samples of another shape; each
     /// shown in the topology's text.
     pub fn fit(&self, facts: &DataFacts) -> Result<(), TopologyError> {
-        let problems: Vec<_> = [self.fit_count(facts), self.fit_shape(facts)]
-            .into_iter()
-            .flatten()
-            .collect();
+        let problems: Vec<_> = [self.fit_count(facts), self.fit_shape(facts)].into_iter().flatten().collect();
         match problems.is_empty() {
             true => Ok(()),
             false => Err(TopologyError::of(&self.name, problems)),
@@ -39,10 +36,8 @@ impl Plan {
                 Some(self.misfit("data.limit", reason, fix))
             }
             _ if used < workers => {
-                let reason = format!(
-                    "{workers} workers share {used} samples, so {} get none",
-                    workers - used
-                );
+                let reason =
+                    format!("{workers} workers share {used} samples, so {} get none", workers - used);
                 let fix = match used {
                     0 => "use a dataset with samples in it".into(),
                     _ => format!("use at most {used} workers, or more data"),
@@ -63,11 +58,7 @@ impl Plan {
                 let reason =
                     format!("the model takes {first} values, but a sample has {size} (shape {shape:?})");
                 let inner: String = inner.iter().map(|width| format!("{width}, ")).collect();
-                Some(self.misfit(
-                    "model.layers",
-                    reason,
-                    format!("write layers = [{size}, {inner}{size}]"),
-                ))
+                Some(self.misfit("model.layers", reason, format!("write layers = [{size}, {inner}{size}]")))
             }
             ("conv", [1, h, w], _) if [h, w].iter().all(|d| **d > 0 && *d % 4 == 0) => None,
             ("conv", ..) => {

@@ -39,11 +39,7 @@ impl Plan {
         keys.into_iter()
             .filter(|key| here.get(*key) != there.get(*key))
             .map(|key| {
-                format!(
-                    "{key}: {} here, {} in the checkpoint",
-                    said(here.get(key)),
-                    said(there.get(key))
-                )
+                format!("{key}: {} here, {} in the checkpoint", said(here.get(key)), said(there.get(key)))
             })
             .collect()
     }
@@ -58,12 +54,7 @@ fn bound(topology: &Topology) -> BTreeMap<String, String> {
     let mut keys = BTreeMap::new();
     flatten("", &Table::try_from(&topology).unwrap_or_default(), &mut keys);
     // An actor without settings has no leaves, and is there all the same.
-    keys.extend(
-        topology
-            .actors
-            .keys()
-            .map(|name| (format!("actors.{name}"), "an actor".into())),
-    );
+    keys.extend(topology.actors.keys().map(|name| (format!("actors.{name}"), "an actor".into())));
     for key in SECTIONS.iter().flat_map(|s| s.keys).filter(|k| k.free) {
         keys.remove(&key.dotted());
     }
@@ -73,11 +64,7 @@ fn bound(topology: &Topology) -> BTreeMap<String, String> {
 /// The leaves of nested tables. An empty table is none, so leaving one out is no difference.
 fn flatten(path: &str, table: &Table, into: &mut BTreeMap<String, String>) {
     for (key, value) in table {
-        let dotted = if path.is_empty() {
-            key.clone()
-        } else {
-            format!("{path}.{key}")
-        };
+        let dotted = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         match value {
             Value::Table(inner) => flatten(&dotted, inner, into),
             leaf => {

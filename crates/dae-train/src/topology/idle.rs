@@ -22,9 +22,7 @@ impl Check<'_> {
             if !self.marks.given(&dotted) || !self.sound(&[selector]) {
                 continue;
             }
-            let chosen = lookup(&table, selector)
-                .and_then(|v| v.as_str())
-                .unwrap_or_default();
+            let chosen = lookup(&table, selector).and_then(|v| v.as_str()).unwrap_or_default();
             // A misspelt kind is a problem of its own, and which exist is known only with the user's at hand.
             let known = match selector {
                 "model.kind" => kinds.is_some_and(|k| k.models().contains(chosen)),
@@ -56,10 +54,8 @@ impl Check<'_> {
     }
 
     fn idle(&mut self, key: &Key, dotted: &str, (selector, value): (&str, &str), chosen: &str) {
-        let reason = format!(
-            "means something only where {selector} is \"{value}\", and it is \"{}\"",
-            clip(chosen)
-        );
+        let reason =
+            format!("means something only where {selector} is \"{value}\", and it is \"{}\"", clip(chosen));
         let stock = Kinds::stock();
         let registered = match selector {
             "model.kind" => !stock.models().contains(chosen),
@@ -67,10 +63,9 @@ impl Check<'_> {
             _ => false,
         };
         let fix = match (registered, selector.rsplit_once('.')) {
-            (true, _) => format!(
-                "put it under [{}.options] if your kind reads it, or remove it",
-                key.section
-            ),
+            (true, _) => {
+                format!("put it under [{}.options] if your kind reads it, or remove it", key.section)
+            }
             (false, Some((_, name))) => format!("remove `{}`, or write {name} = \"{value}\"", key.name),
             (false, None) => format!("remove `{}`", key.name),
         };

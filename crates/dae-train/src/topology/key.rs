@@ -52,15 +52,7 @@ impl Key {
     /// A key of this rule, still without its name.
     pub const fn new(rule: Rule) -> Self {
         let (section, name, doc) = ("", "", "");
-        Self {
-            section,
-            name,
-            doc,
-            rule,
-            only_with: None,
-            instead_of: None,
-            free: false,
-        }
+        Self { section, name, doc, rule, only_with: None, instead_of: None, free: false }
     }
 
     /// A whole number from `min` to `max`.
@@ -80,28 +72,17 @@ impl Key {
 
     /// The same key, meant only where the key `selector` has this value.
     pub const fn only_with(self, selector: &'static str, value: &'static str) -> Self {
-        Self {
-            only_with: Some((selector, value)),
-            ..self
-        }
+        Self { only_with: Some((selector, value)), ..self }
     }
 
     /// The same key, standing in for `other`.
     pub const fn instead_of(self, other: &'static str) -> Self {
-        Self {
-            instead_of: Some(other),
-            ..self
-        }
+        Self { instead_of: Some(other), ..self }
     }
 
     /// The same key with its place and its documentation; called by the declaration of the sections.
     pub const fn named(self, section: &'static str, name: &'static str, doc: &'static str) -> Self {
-        Self {
-            section,
-            name,
-            doc,
-            ..self
-        }
+        Self { section, name, doc, ..self }
     }
 
     /// The key as it is written on the command line, such as `data.corruption.level`.

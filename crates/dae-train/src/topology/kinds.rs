@@ -14,11 +14,7 @@ impl Kinds {
     /// What the stock host knows: models `mlp` and `conv`, datasets `mnist` and `idx`, no actors.
     pub fn stock() -> Self {
         let set = |names: [&str; 2]| names.map(String::from).into();
-        Self {
-            models: set(["mlp", "conv"]),
-            data: set(["mnist", "idx"]),
-            actors: BTreeSet::new(),
-        }
+        Self { models: set(["mlp", "conv"]), data: set(["mnist", "idx"]), actors: BTreeSet::new() }
     }
 
     /// The same kinds and a model.

@@ -23,19 +23,11 @@ impl LearningRate {
     /// The rate a section describes; anything unknown stays constant.
     pub(super) fn new(section: &ScheduleSection) -> Self {
         let course = match (section.lr.as_str(), section.decay_every) {
-            ("step", Some(every)) => Course::Step {
-                every: every.max(1),
-                factor: section.decay_factor,
-            },
-            ("cosine", _) => Course::Cosine {
-                min: section.min_factor,
-            },
+            ("step", Some(every)) => Course::Step { every: every.max(1), factor: section.decay_factor },
+            ("cosine", _) => Course::Cosine { min: section.min_factor },
             _ => Course::Constant,
         };
-        Self {
-            warmup: section.warmup_steps,
-            course,
-        }
+        Self { warmup: section.warmup_steps, course }
     }
 
     /// What to multiply the base rate by, from 0 to 1, in the committed global step `step` (from 0) of `total`.
@@ -76,14 +68,7 @@ mod tests {
         min: f64,
     ) -> ScheduleSection {
         let (lr, decay_factor, min_factor) = (lr.into(), decay, min);
-        ScheduleSection {
-            lr,
-            warmup_steps,
-            decay_every,
-            decay_factor,
-            min_factor,
-            ..Default::default()
-        }
+        ScheduleSection { lr, warmup_steps, decay_every, decay_factor, min_factor, ..Default::default() }
     }
 
     #[test]

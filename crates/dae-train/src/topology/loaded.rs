@@ -19,12 +19,7 @@ pub struct Loaded {
 
 impl Loaded {
     pub(super) fn new(name: &str, topology: Topology, marks: Marks) -> Self {
-        Self {
-            read: topology.clone(),
-            topology,
-            name: name.into(),
-            marks,
-        }
+        Self { read: topology.clone(), topology, name: name.into(), marks }
     }
 
     /// Checks the whole topology and makes it a plan.

@@ -19,13 +19,7 @@ pub struct Plan {
 impl Plan {
     pub(super) fn new(name: String, topology: Topology, word: Word, marks: Marks) -> Self {
         let learning_rate = LearningRate::new(&topology.schedule);
-        Self {
-            name,
-            topology,
-            word,
-            marks,
-            learning_rate,
-        }
+        Self { name, topology, word, marks, learning_rate }
     }
 
     /// The topology the plan was made of.
@@ -67,10 +61,7 @@ impl Plan {
     /// The optimizer steps of the whole run on a dataset of so many samples, the short last one included.
     pub fn steps(&self, in_dataset: usize) -> u64 {
         match self.topology.job.epochs {
-            Some(_) => self
-                .total_samples(in_dataset)
-                .div_ceil(self.global_batch() as u64)
-                .max(1),
+            Some(_) => self.total_samples(in_dataset).div_ceil(self.global_batch() as u64).max(1),
             None => self.topology.job.steps,
         }
     }

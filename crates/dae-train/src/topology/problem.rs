@@ -91,9 +91,6 @@ impl Diagnostic for Problem {
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let place = self.place.as_ref()?;
         let label = self.code.replace(['-', '_'], " ");
-        Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(
-            Some(label),
-            place.span.clone(),
-        ))))
+        Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(Some(label), place.span.clone()))))
     }
 }

@@ -28,12 +28,7 @@ pub(super) struct Reader {
 impl Reader {
     /// A reader that has read nothing: all keys at their defaults.
     pub fn new(defaults: Table) -> Self {
-        Self {
-            table: defaults.clone(),
-            defaults,
-            marks: Marks::default(),
-            problems: Vec::new(),
-        }
+        Self { table: defaults.clone(), defaults, marks: Marks::default(), problems: Vec::new() }
     }
 
     /// Reads a file's text.
@@ -45,11 +40,7 @@ impl Reader {
                 // What is missing at the end has no width there; the caret goes under the last character.
                 let last = text.trim_end().char_indices().next_back().map_or(0, |(i, _)| i);
                 let span = error.span().unwrap_or_default();
-                let span = if span.start > last {
-                    last..text.trim_end().len()
-                } else {
-                    span
-                };
+                let span = if span.start > last { last..text.trim_end().len() } else { span };
                 let place = Place { source, span };
                 let fix = "see https://toml.io for how TOML is written; text stands in quotes";
                 self.report("syntax", String::new(), error.message().trim(), fix, Some(place));
@@ -61,24 +52,14 @@ impl Reader {
     pub fn set(&mut self, text: &str) {
         let source: Source = Arc::new(NamedSource::new("the command line", format!("{}{text}", SET.0)));
         let toml = format!("{}{text}", SET.1);
-        let as_text = toml
-            .split_once('=')
-            .map(|(key, value)| format!("{key}={}", Value::from(value.trim())));
-        let parsed = DeTable::parse(&toml)
-            .ok()
-            .or_else(|| DeTable::parse(as_text.as_deref()?).ok());
+        let as_text = toml.split_once('=').map(|(key, value)| format!("{key}={}", Value::from(value.trim())));
+        let parsed = DeTable::parse(&toml).ok().or_else(|| DeTable::parse(as_text.as_deref()?).ok());
         match parsed.filter(|t| !t.get_ref().is_empty()) {
             Some(document) => self.document(&source, document.get_ref()),
             None => {
                 let span = SET.0.len()..source.inner().len();
                 let fix = "write key=value with a dotted key, such as --set job.steps=100";
-                self.report(
-                    "syntax",
-                    String::new(),
-                    "not key=value",
-                    fix,
-                    Some(Place { source, span }),
-                );
+                self.report("syntax", String::new(), "not key=value", fix, Some(Place { source, span }));
             }
         }
     }
@@ -118,17 +99,11 @@ impl Reader {
         for (key, value) in keys {
             let name: &str = key.get_ref();
             let place = at(source, key.span());
-            let inner = SECTIONS
-                .iter()
-                .find(|s| s.path.strip_prefix(section.path) == Some(&format!(".{name}")));
+            let inner =
+                SECTIONS.iter().find(|s| s.path.strip_prefix(section.path) == Some(&format!(".{name}")));
             match (inner, section.key(name)) {
                 (Some(inner), _) => self.section(source, inner, place, value),
-                (
-                    None,
-                    Some(Key {
-                        rule: Rule::Table, ..
-                    }),
-                ) => {
+                (None, Some(Key { rule: Rule::Table, .. })) => {
                     let path: Vec<_> = section.path.split('.').chain([name]).collect();
                     self.free(source, &path, place, value);
                 }
@@ -151,8 +126,7 @@ impl Reader {
         };
         if let DeValue::Array(elements) = value.get_ref() {
             for (i, element) in elements.iter().enumerate() {
-                self.marks
-                    .note(format!("{dotted}[{i}]"), at(source, element.span()));
+                self.marks.note(format!("{dotted}[{i}]"), at(source, element.span()));
             }
         }
         self.marks.note(dotted.clone(), place);
@@ -172,11 +146,7 @@ impl Reader {
     /// must work on a file that gives `job.steps`. Two in the same source are for the consistency check to refuse.
     fn replace(&mut self, key: &Key, source: &Source) {
         let Some(other) = key.instead_of else { return };
-        if self
-            .marks
-            .place(other)
-            .is_some_and(|place| !Arc::ptr_eq(&place.source, source))
-        {
+        if self.marks.place(other).is_some_and(|place| !Arc::ptr_eq(&place.source, source)) {
             self.marks.forget(other);
             match lookup(&self.defaults, other).cloned() {
                 Some(default) => insert(&mut self.table, other, default),
@@ -193,13 +163,7 @@ impl Reader {
             Ok(_) => return self.not_a_section(&dotted, place),
             Err(reason) => {
                 let fix = "simplify the table";
-                return self.report(
-                    "out-of-range",
-                    dotted,
-                    reason,
-                    fix,
-                    Some(at(source, value.span())),
-                );
+                return self.report("out-of-range", dotted, reason, fix, Some(at(source, value.span())));
             }
         };
         self.marks.note(dotted, place);
@@ -213,11 +177,7 @@ impl Reader {
     }
 
     fn unknown_section(&mut self, name: &str, place: Place) {
-        let mut names = SECTIONS
-            .iter()
-            .map(|s| s.path)
-            .filter(|p| !p.contains('.'))
-            .collect::<Vec<_>>();
+        let mut names = SECTIONS.iter().map(|s| s.path).filter(|p| !p.contains('.')).collect::<Vec<_>>();
         names.push("actors");
         let home = SECTIONS.iter().find(|s| s.key(name).is_some());
         let fix = match (nearest(name, names.iter().copied()), home) {
@@ -225,19 +185,11 @@ impl Reader {
             (Some(meant), None) => format!("did you mean [{meant}]?"),
             (None, None) => format!("the sections are {}", names.join(", ")),
         };
-        self.report(
-            "unknown-section",
-            clip(name),
-            "there is no such section",
-            fix,
-            Some(place),
-        );
+        self.report("unknown-section", clip(name), "there is no such section", fix, Some(place));
     }
 
     fn unknown_key(&mut self, section: &Section, name: &str, place: Place) {
-        let inner = SECTIONS
-            .iter()
-            .filter_map(|s| s.path.strip_prefix(section.path)?.strip_prefix('.'));
+        let inner = SECTIONS.iter().filter_map(|s| s.path.strip_prefix(section.path)?.strip_prefix('.'));
         let names: Vec<_> = section.keys.iter().map(|k| k.name).chain(inner).collect();
         let home = SECTIONS.iter().find(|s| s.key(name).is_some());
         let fix = match (nearest(name, names.iter().copied()), home) {
@@ -246,13 +198,7 @@ impl Reader {
             (None, None) => format!("the keys of [{}] are {}", section.path, names.join(", ")),
         };
         let reason = format!("[{}] has no such key", section.path);
-        self.report(
-            "unknown-key",
-            format!("{}.{}", section.path, clip(name)),
-            reason,
-            fix,
-            Some(place),
-        );
+        self.report("unknown-key", format!("{}.{}", section.path, clip(name)), reason, fix, Some(place));
     }
 
     fn not_a_section(&mut self, path: &str, place: Place) {
@@ -268,21 +214,12 @@ impl Reader {
         fix: impl Into<String>,
         place: Option<Place>,
     ) {
-        self.problems.push(Problem {
-            code,
-            key,
-            reason: reason.into(),
-            fix: fix.into(),
-            place,
-        });
+        self.problems.push(Problem { code, key, reason: reason.into(), fix: fix.into(), place });
     }
 }
 
 fn at(source: &Source, span: std::ops::Range<usize>) -> Place {
     // An override taken as text was parsed with quotes that its source does not show.
     let end = source.inner().len();
-    Place {
-        source: source.clone(),
-        span: span.start.min(end)..span.end.min(end),
-    }
+    Place { source: source.clone(), span: span.start.min(end)..span.end.min(end) }
 }

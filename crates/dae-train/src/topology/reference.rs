@@ -32,12 +32,7 @@ pub fn reference() -> String {
     for section in &SECTIONS {
         let head = "| key | takes | default | what it is |\n|---|---|---|---|";
         // Writing to a String cannot fail, here and below.
-        let _ = writeln!(
-            page,
-            "\n## [{}]\n\n{}\n\n{head}",
-            section.path,
-            section.doc.trim()
-        );
+        let _ = writeln!(page, "\n## [{}]\n\n{}\n\n{head}", section.path, section.doc.trim());
         for key in section.keys {
             let default = match lookup(&defaults, &key.dotted()) {
                 Some(toml::Value::Table(_)) | None => "none".into(),

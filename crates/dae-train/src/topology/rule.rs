@@ -17,11 +17,7 @@ pub(super) struct Flaw {
 
 impl Flaw {
     fn new(code: &'static str, reason: String) -> Self {
-        Self {
-            code,
-            reason,
-            element: None,
-        }
+        Self { code, reason, element: None }
     }
 }
 
@@ -45,10 +41,7 @@ impl Rule {
                 return vec![Flaw::new("not-available", reason)];
             }
             (Rule::OneOf(words), Value::String(s)) if !words.contains(&s.as_str()) => {
-                return vec![Flaw::new(
-                    "not-allowed",
-                    format!("\"{}\" is not {}", clip(s), one_of(words)),
-                )];
+                return vec![Flaw::new("not-allowed", format!("\"{}\" is not {}", clip(s), one_of(words)))];
             }
             (Rule::Bool, Value::Boolean(_))
             | (Rule::Table, Value::Table(_))
@@ -58,9 +51,7 @@ impl Rule {
                 return vec![Flaw::new("wrong-type", reason)];
             }
         };
-        flaw.map(|reason| Flaw::new("out-of-range", reason))
-            .into_iter()
-            .collect()
+        flaw.map(|reason| Flaw::new("out-of-range", reason)).into_iter().collect()
     }
 
     /// What the key takes, to end a sentence with.
@@ -126,23 +117,13 @@ fn outside<T: PartialOrd + std::fmt::Display>(x: T, min: T, max: T) -> Option<St
 fn layers(widths: &[Value]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     if !LAYERS.contains(&widths.len()) {
-        let reason = format!(
-            "must list {} to {} widths, found {}",
-            LAYERS.start(),
-            LAYERS.end(),
-            widths.len()
-        );
+        let reason =
+            format!("must list {} to {} widths, found {}", LAYERS.start(), LAYERS.end(), widths.len());
         flaws.push(Flaw::new("out-of-range", reason));
     }
-    let width = Rule::Int {
-        min: *WIDTHS.start(),
-        max: *WIDTHS.end(),
-    };
+    let width = Rule::Int { min: *WIDTHS.start(), max: *WIDTHS.end() };
     for (i, value) in widths.iter().enumerate().take(*LAYERS.end()) {
-        flaws.extend(width.flaws(value).into_iter().map(|flaw| Flaw {
-            element: Some(i),
-            ..flaw
-        }));
+        flaws.extend(width.flaws(value).into_iter().map(|flaw| Flaw { element: Some(i), ..flaw }));
     }
     flaws
 }

@@ -178,9 +178,7 @@ impl Data {
     pub fn location(&self) -> Option<PathBuf> {
         let cache = || {
             // A relative XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification).
-            let xdg = std::env::var_os("XDG_CACHE_HOME")
-                .map(PathBuf::from)
-                .filter(|p| p.is_absolute());
+            let xdg = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
             xdg.or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
         };
         match &self.path {

@@ -40,10 +40,7 @@ fn refusal(bytes: &[u8]) -> String {
 fn images_and_vectors_are_read_raw_and_gzipped() {
     for wrap in [|b: &[u8]| b.to_vec(), gzip] {
         let images = open_bytes(&wrap(&idx(&[3, 2, 5], 30))).expect("images");
-        assert_eq!(
-            (images.len(), images.shape(), images.features()),
-            (3, &[1, 2, 5][..], 10)
-        );
+        assert_eq!((images.len(), images.shape(), images.features()), (3, &[1, 2, 5][..], 10));
         let mut out = [0.0; 10];
         images.read(2, &mut out);
         assert_eq!(out, std::array::from_fn(|i| (20 + i) as f32 / 255.0));
@@ -65,18 +62,9 @@ fn a_gzipped_file_stands_in_for_its_raw_one() {
 #[test]
 fn a_missing_file_and_a_folder_are_refused() {
     let folder = TempDir::new().expect("temporary folder");
-    assert!(matches!(
-        IdxImages::open(&folder.path().join("none")),
-        Err(DataError::Missing { .. })
-    ));
-    assert!(matches!(
-        IdxImages::open(folder.path()),
-        Err(DataError::NotAFile { .. })
-    ));
-    assert!(matches!(
-        IdxImages::open(Path::new("/dev/zero")),
-        Err(DataError::NotAFile { .. })
-    ));
+    assert!(matches!(IdxImages::open(&folder.path().join("none")), Err(DataError::Missing { .. })));
+    assert!(matches!(IdxImages::open(folder.path()), Err(DataError::NotAFile { .. })));
+    assert!(matches!(IdxImages::open(Path::new("/dev/zero")), Err(DataError::NotAFile { .. })));
 }
 
 #[test]
@@ -96,10 +84,7 @@ fn bad_files_are_refused_with_the_reason() {
         (&idx(&[2, 1, 1, 1], 2), "4 dimensions"),
         (&idx(&[0, 28, 28], 0), "nothing in it"),
         (&idx(&[3, 0, 28], 0), "nothing in it"),
-        (
-            &idx(&[u32::MAX, u32::MAX, u32::MAX], 9),
-            "make more than 4294967296 bytes",
-        ),
+        (&idx(&[u32::MAX, u32::MAX, u32::MAX], 9), "make more than 4294967296 bytes"),
         // The product is 2^64: a wrapping multiplication would see an empty file.
         (&idx(&[1 << 31, 1 << 31, 4], 0), "make more than"),
         (&idx(&[1 << 20, 1 << 6, 1 << 6], 9), "truncated"),

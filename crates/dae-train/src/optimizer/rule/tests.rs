@@ -1,45 +1,14 @@
 use super::*;
 use proptest::prelude::*;
 
-const ADAM: Optimizer = Optimizer::Adam {
-    lr: 0.1,
-    beta1: 0.9,
-    beta2: 0.999,
-    eps: 1e-8,
-    weight_decay: 0.0,
-};
-const ADAM_L2: Optimizer = Optimizer::Adam {
-    lr: 0.05,
-    beta1: 0.8,
-    beta2: 0.99,
-    eps: 1e-6,
-    weight_decay: 0.1,
-};
-const ADAMW: Optimizer = Optimizer::AdamW {
-    lr: 0.01,
-    beta1: 0.9,
-    beta2: 0.999,
-    eps: 1e-8,
-    weight_decay: 0.5,
-};
-const SGD: Optimizer = Optimizer::Sgd {
-    lr: 0.1,
-    momentum: 0.0,
-    nesterov: false,
-    weight_decay: 0.01,
-};
-const MOMENTUM: Optimizer = Optimizer::Sgd {
-    lr: 0.1,
-    momentum: 0.9,
-    nesterov: false,
-    weight_decay: 0.01,
-};
-const NESTEROV: Optimizer = Optimizer::Sgd {
-    lr: 0.1,
-    momentum: 0.9,
-    nesterov: true,
-    weight_decay: 0.01,
-};
+const ADAM: Optimizer = Optimizer::Adam { lr: 0.1, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0 };
+const ADAM_L2: Optimizer =
+    Optimizer::Adam { lr: 0.05, beta1: 0.8, beta2: 0.99, eps: 1e-6, weight_decay: 0.1 };
+const ADAMW: Optimizer =
+    Optimizer::AdamW { lr: 0.01, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.5 };
+const SGD: Optimizer = Optimizer::Sgd { lr: 0.1, momentum: 0.0, nesterov: false, weight_decay: 0.01 };
+const MOMENTUM: Optimizer = Optimizer::Sgd { lr: 0.1, momentum: 0.9, nesterov: false, weight_decay: 0.01 };
+const NESTEROV: Optimizer = Optimizer::Sgd { lr: 0.1, momentum: 0.9, nesterov: true, weight_decay: 0.01 };
 const ALL: [Optimizer; 6] = [ADAM, ADAM_L2, ADAMW, SGD, MOMENTUM, NESTEROV];
 
 /// Parameters and state buffers, and one step on all of them.
@@ -51,15 +20,8 @@ struct Model {
 
 impl Model {
     fn new(rule: &Rule, params: &[f32]) -> Self {
-        let state = rule
-            .state_names()
-            .iter()
-            .map(|_| vec![0.0; params.len()])
-            .collect();
-        Self {
-            params: params.to_vec(),
-            state,
-        }
+        let state = rule.state_names().iter().map(|_| vec![0.0; params.len()]).collect();
+        Self { params: params.to_vec(), state }
     }
 
     fn step(&mut self, rule: &Rule, t: u64, range: std::ops::Range<usize>, grads: &[&[f32]]) -> bool {
@@ -74,31 +36,14 @@ fn reference(spec: &Optimizer, start: f64, gradients: &[f64]) -> f64 {
     let (mut p, mut m, mut v) = (start, 0.0f64, 0.0f64);
     for (t, &g) in (1..).zip(gradients) {
         match spec.to_owned() {
-            Optimizer::Sgd {
-                lr,
-                momentum,
-                nesterov,
-                weight_decay,
-            } => {
+            Optimizer::Sgd { lr, momentum, nesterov, weight_decay } => {
                 let g = g + as_written(weight_decay) * p;
                 m = if t == 1 { g } else { as_written(momentum) * m + g };
                 let direction = if nesterov { g + as_written(momentum) * m } else { m };
                 p -= as_written(lr) * direction;
             }
-            Optimizer::Adam {
-                lr,
-                beta1,
-                beta2,
-                eps,
-                weight_decay,
-            }
-            | Optimizer::AdamW {
-                lr,
-                beta1,
-                beta2,
-                eps,
-                weight_decay,
-            } => {
+            Optimizer::Adam { lr, beta1, beta2, eps, weight_decay }
+            | Optimizer::AdamW { lr, beta1, beta2, eps, weight_decay } => {
                 let [lr, b1, b2, eps, wd] = [lr, beta1, beta2, eps, weight_decay].map(as_written);
                 let mut g = g;
                 if matches!(spec, Optimizer::AdamW { .. }) {
@@ -135,21 +80,14 @@ fn follows_the_published_formulas() {
         for (i, (&p, &s)) in model.params.iter().zip(&start).enumerate() {
             let gradients: Vec<f64> = (1..=20).map(|t| f64::from(gradient(i, t))).collect();
             let expected = reference(&spec, f64::from(s), &gradients);
-            assert!(
-                (f64::from(p) - expected).abs() < 3e-6,
-                "{spec:?} [{i}]: {p} for {expected}"
-            );
+            assert!((f64::from(p) - expected).abs() < 3e-6, "{spec:?} [{i}]: {p} for {expected}");
         }
     }
 }
 
 #[test]
 fn three_steps_end_where_pytorch_does() {
-    let gradients = [
-        [0.5, -1.0, 0.25, 2.0],
-        [0.1, 0.3, -0.7, -2.0],
-        [-0.4, 0.2, 0.9, 0.001f32],
-    ];
+    let gradients = [[0.5, -1.0, 0.25, 2.0], [0.1, 0.3, -0.7, -2.0], [-0.4, 0.2, 0.9, 0.001f32]];
     // torch 2.x on the same start and gradients, in f32.
     let ends: [(Optimizer, [f32; 4]); 6] = [
         (SGD, [0.97711295, -0.4486714, 0.20423071, 2.9911087]),
@@ -166,10 +104,7 @@ fn three_steps_end_where_pytorch_does() {
             model.step(&rule, t, 0..4, &[g, g]);
         }
         for (p, e) in model.params.iter().zip(end) {
-            assert!(
-                (p - e).abs() <= 2.0 * f32::EPSILON * e.abs().max(0.5),
-                "{spec:?}: {p} for {e}"
-            );
+            assert!((p - e).abs() <= 2.0 * f32::EPSILON * e.abs().max(0.5), "{spec:?}: {p} for {e}");
         }
     }
 }

@@ -17,17 +17,8 @@ fn survive(text: &str, set: &[String]) {
         Err(error) => Err(shown(error)),
     };
     if let Ok(plan) = plan {
-        let _ = plan
-            .fit(&DataFacts {
-                samples: 1,
-                shape: vec![2, 2],
-            })
-            .map_err(shown);
-        let _ = (
-            plan.steps(usize::MAX),
-            plan.total_samples(usize::MAX),
-            plan.fingerprint(),
-        );
+        let _ = plan.fit(&DataFacts { samples: 1, shape: vec![2, 2] }).map_err(shown);
+        let _ = (plan.steps(usize::MAX), plan.total_samples(usize::MAX), plan.fingerprint());
     }
 }
 

@@ -38,19 +38,8 @@ fn the_examples_equal_their_builders() {
 fn what_is_written_reads_back_equal() {
     for topology in [
         Topology::default(),
-        Topology::new("a")
-            .epochs(0.1)
-            .seed(7)
-            .limit(3)
-            .data_path("a \"b\"\n")
-            .mse()
-            .salt_and_pepper(1.0),
-        Topology::new("b")
-            .conv()
-            .no_corruption()
-            .cosine(0.1)
-            .warmup(5)
-            .checkpoint_every(0),
+        Topology::new("a").epochs(0.1).seed(7).limit(3).data_path("a \"b\"\n").mse().salt_and_pepper(1.0),
+        Topology::new("b").conv().no_corruption().cosine(0.1).warmup(5).checkpoint_every(0),
         Topology::new("c").decay(10, 0.5).mlp([4, 2, 4]),
     ] {
         let read = read(&topology.to_toml()).unwrap();
@@ -71,16 +60,11 @@ fn every_default_obeys_its_own_rule() {
         if let Some(value) = super::super::tree::lookup(&defaults, &key.dotted()) {
             assert!(key.rule.flaws(value).is_empty(), "{}", key.dotted());
         }
-        assert!(
-            !key.doc.is_empty() && key.doc.trim().ends_with('.'),
-            "{}",
-            key.dotted()
-        );
+        assert!(!key.doc.is_empty() && key.doc.trim().ends_with('.'), "{}", key.dotted());
     }
     let exists = |name: &str| all.iter().any(|k| k.dotted() == name);
     assert!(
-        all.iter()
-            .all(|k| k.only_with.is_none_or(|(s, _)| exists(s)) && k.instead_of.is_none_or(exists))
+        all.iter().all(|k| k.only_with.is_none_or(|(s, _)| exists(s)) && k.instead_of.is_none_or(exists))
     );
 }
 
@@ -88,18 +72,12 @@ fn every_default_obeys_its_own_rule() {
 fn the_schema_names_every_key() {
     let schema = json_schema();
     for key in SECTIONS.iter().flat_map(|s| s.keys) {
-        let path = format!(
-            "/properties/{}/properties/{}",
-            key.section.replace('.', "/properties/"),
-            key.name
-        );
+        let path =
+            format!("/properties/{}/properties/{}", key.section.replace('.', "/properties/"), key.name);
         let found = schema.pointer(&path).unwrap();
         assert_eq!(found["description"], key.doc.trim());
     }
-    assert_eq!(
-        schema.pointer("/properties/job/properties/steps/default"),
-        Some(&1000.into())
-    );
+    assert_eq!(schema.pointer("/properties/job/properties/steps/default"), Some(&1000.into()));
 }
 
 #[test]
@@ -110,9 +88,5 @@ fn the_reference_is_up_to_date() {
         std::fs::write(&path, reference()).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        written,
-        reference(),
-        "docs/topology.md is out of date: run this test with DAE_BLESS=1"
-    );
+    assert_eq!(written, reference(), "docs/topology.md is out of date: run this test with DAE_BLESS=1");
 }

@@ -31,12 +31,7 @@ fn compiled(text: &str) -> Result<Plan, TopologyError> {
 fn said(result: Result<Plan, TopologyError>) -> Vec<(String, String, String)> {
     let error = result.unwrap_err();
     let said = |p: &super::Problem| (p.key().into(), p.code().into(), p.excerpt().unwrap_or("-").into());
-    assert!(
-        error
-            .problems()
-            .iter()
-            .all(|p| !p.fix().is_empty() && !p.reason().is_empty())
-    );
+    assert!(error.problems().iter().all(|p| !p.fix().is_empty() && !p.reason().is_empty()));
     error.problems().iter().map(said).collect()
 }
 
@@ -44,9 +39,7 @@ fn said(result: Result<Plan, TopologyError>) -> Vec<(String, String, String)> {
 #[track_caller]
 fn refused(text: &str, key: &str, code: &str, excerpt: &str, fix: &str) {
     let error = compiled(text).unwrap_err();
-    let [problem] = error.problems() else {
-        panic!("{text}: {:?}", error.problems())
-    };
+    let [problem] = error.problems() else { panic!("{text}: {:?}", error.problems()) };
     let found = (problem.key(), problem.code(), problem.excerpt().unwrap_or("-"));
     assert_eq!(found, (key, code, excerpt), "{text}");
     assert!(problem.fix().contains(fix), "{text}: {}", problem.fix());
@@ -55,7 +48,5 @@ fn refused(text: &str, key: &str, code: &str, excerpt: &str, fix: &str) {
 /// The same for each of the cases.
 #[track_caller]
 fn all_refused(cases: &[(&str, &str, &str, &str, &str)]) {
-    cases
-        .iter()
-        .for_each(|(text, key, code, excerpt, fix)| refused(text, key, code, excerpt, fix));
+    cases.iter().for_each(|(text, key, code, excerpt, fix)| refused(text, key, code, excerpt, fix));
 }

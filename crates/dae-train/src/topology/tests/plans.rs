@@ -9,26 +9,10 @@ const WORD: &str = "[schedule]\nword = \"accum 2 | split 3 | step adam(1e-3) cli
 
 #[test]
 fn the_arithmetic_of_a_run() {
-    let p = plan(&format!(
-        "{WORD}[data]\nbatch = 10\nlimit = 1000\n[job]\nsteps = 7\nseed = 9"
-    ));
-    assert_eq!(
-        (p.accum(), p.workers(), p.batch(), p.global_batch()),
-        (2, 3, 10, 60)
-    );
-    assert_eq!(
-        (
-            p.steps(500),
-            p.total_samples(500),
-            p.samples(500),
-            p.samples(5000)
-        ),
-        (7, 420, 500, 1000)
-    );
-    assert_eq!(
-        (p.seed(), p.clip(), p.optimizer()),
-        (9, Some(1.0), &dae_schedule::Optimizer::adam(1e-3))
-    );
+    let p = plan(&format!("{WORD}[data]\nbatch = 10\nlimit = 1000\n[job]\nsteps = 7\nseed = 9"));
+    assert_eq!((p.accum(), p.workers(), p.batch(), p.global_batch()), (2, 3, 10, 60));
+    assert_eq!((p.steps(500), p.total_samples(500), p.samples(500), p.samples(5000)), (7, 420, 500, 1000));
+    assert_eq!((p.seed(), p.clip(), p.optimizer()), (9, Some(1.0), &dae_schedule::Optimizer::adam(1e-3)));
     let p = plan(&format!("{WORD}[data]\nbatch = 10\n[job]\nepochs = 2.5"));
     assert_eq!((p.total_samples(100), p.steps(100)), (250, 5)); // four whole steps, and one of ten samples
     assert_eq!(p.steps(0), 1);
@@ -47,35 +31,18 @@ proptest! {
 #[test]
 fn what_does_not_fit_the_data_is_shown_in_the_file() {
     let fit = |text: &str, samples: usize, shape: &[usize]| {
-        let error = plan(text)
-            .fit(&DataFacts {
-                samples,
-                shape: shape.to_vec(),
-            })
-            .err()?;
+        let error = plan(text).fit(&DataFacts { samples, shape: shape.to_vec() }).err()?;
         let p = &error.problems()[0];
         assert_eq!((error.problems().len(), p.code()), (1, "does-not-fit-the-data"));
-        Some((
-            p.key().to_owned(),
-            p.excerpt().unwrap_or("-").to_owned(),
-            p.fix().to_owned(),
-        ))
+        Some((p.key().to_owned(), p.excerpt().unwrap_or("-").to_owned(), p.fix().to_owned()))
     };
     let at = |found: Option<(String, String, String)>, key: &str, excerpt: &str, fix: &str| {
         let found = found.unwrap();
-        assert!(
-            found.0 == key && found.1 == excerpt && found.2.contains(fix),
-            "{found:?}"
-        );
+        assert!(found.0 == key && found.1 == excerpt && found.2.contains(fix), "{found:?}");
     };
     assert_eq!(fit("", 10, &[784]), None);
     assert_eq!(fit("", 10, &[1, 28, 28]), None);
-    at(
-        fit("[data]\nlimit = 11", 10, &[784]),
-        "data.limit",
-        "11",
-        "at most 10",
-    );
+    at(fit("[data]\nlimit = 11", 10, &[784]), "data.limit", "11", "at most 10");
     at(
         fit(WORD, 2, &[784]),
         "schedule.word",
@@ -114,10 +81,7 @@ fn a_resumed_run_may_differ_in_free_keys_only() {
     }
     for (bound, line) in [
         ("[job]\nseed = 1", "job.seed: 0 here, 1 in the checkpoint"),
-        (
-            "[data]\nlimit = 5",
-            "data.limit: not given here, 5 in the checkpoint",
-        ),
+        ("[data]\nlimit = 5", "data.limit: not given here, 5 in the checkpoint"),
         (
             "[model]\nlayers = [784, 256, 784]",
             "model.layers: [784, 512, 64, 512, 784] here, [784, 256, 784] in the checkpoint",
@@ -128,8 +92,5 @@ fn a_resumed_run_may_differ_in_free_keys_only() {
         assert_eq!(base.differences(other.topology()), [line]);
     }
     let actor = Topology::default().actor("loader", toml::Table::new());
-    assert_eq!(
-        base.differences(&actor),
-        ["actors.loader: not given here, an actor in the checkpoint"]
-    );
+    assert_eq!(base.differences(&actor), ["actors.loader: not given here, an actor in the checkpoint"]);
 }

@@ -73,16 +73,7 @@ fn types_and_ranges_are_checked_where_they_stand() {
 fn all_problems_are_found_at_once_and_in_order() {
     let text = "[job]\nsteps = 0\nsede = 1\n[model]\nlayers = [784, 10]\n[schedule]\nword = \"splt 2 | step adam(1e-3)\"\n[data]\nbatch = -1";
     let keys: Vec<_> = said(compiled(text)).into_iter().map(|(key, ..)| key).collect();
-    assert_eq!(
-        keys,
-        [
-            "job.steps",
-            "job.sede",
-            "data.batch",
-            "model.layers",
-            "schedule.word"
-        ]
-    );
+    assert_eq!(keys, ["job.steps", "job.sede", "data.batch", "model.layers", "schedule.word"]);
     let many: String = (0..1000).map(|i| format!("k{i} = 1\n")).collect();
     let error = compiled(&many).unwrap_err();
     assert_eq!(error.problems().len(), 32);
@@ -92,16 +83,10 @@ fn all_problems_are_found_at_once_and_in_order() {
 #[test]
 fn a_syntax_error_is_one_problem_with_its_place() {
     let open = read("a = [1,\n\n").unwrap_err();
-    assert_eq!(
-        (open.problems()[0].line(), open.problems()[0].excerpt()),
-        (Some(1), Some(","))
-    );
+    assert_eq!((open.problems()[0].line(), open.problems()[0].excerpt()), (Some(1), Some(",")));
     let error = read("[job]\nsteps = \n").unwrap_err();
     assert_eq!((error.problems().len(), error.problems()[0].line()), (1, Some(2)));
-    assert_eq!(
-        read("[job]\nsteps = 1\nsteps = 2").unwrap_err().problems()[0].code(),
-        "syntax"
-    );
+    assert_eq!(read("[job]\nsteps = 1\nsteps = 2").unwrap_err().problems()[0].code(), "syntax");
 }
 
 #[test]
@@ -112,11 +97,7 @@ fn deep_nesting_is_refused_and_does_not_overflow_the_stack() {
         format!("a = {}1{}", "[".repeat(deep), "]".repeat(deep)),
         format!("{}a = 1", "a.".repeat(deep)),
         format!("[{}a]", "a.".repeat(deep)),
-        format!(
-            "[model.options]\na = {}1{}",
-            "{a=".repeat(deep / 4),
-            "}".repeat(deep / 4)
-        ),
+        format!("[model.options]\na = {}1{}", "{a=".repeat(deep / 4), "}".repeat(deep / 4)),
         format!("[model.options]\na = {}1{}", "[".repeat(20), "]".repeat(20)),
     ] {
         assert!(read(&text).is_err());
@@ -127,28 +108,14 @@ fn deep_nesting_is_refused_and_does_not_overflow_the_stack() {
 fn overrides_are_read_like_the_file_and_shown_as_typed() {
     let set = |set: &[&str]| {
         let set: Vec<_> = set.iter().map(|s| s.to_string()).collect();
-        Topology::from_str(
-            "t",
-            "[job]\nsteps = 50\n[model]\nkind = \"mine\"\n[model.options]\na = 1",
-            &set,
-        )
+        Topology::from_str("t", "[job]\nsteps = 50\n[model]\nkind = \"mine\"\n[model.options]\na = 1", &set)
     };
-    let t = set(&[
-        "job.steps = 7",
-        "data.path=/a b/c",
-        "model.options.b=true",
-        "model.layers=[4, 4]",
-    ])
-    .unwrap()
-    .topology;
-    assert_eq!(
-        (t.job.steps, t.data.path.as_deref(), t.model.layers),
-        (7, Some("/a b/c"), vec![4, 4])
-    );
-    assert_eq!(t.model.options.keys().collect::<Vec<_>>(), ["a", "b"]);
-    let t = set(&["schedule.word=split 2 | step adam(1e-3)", "job.epochs=2"])
+    let t = set(&["job.steps = 7", "data.path=/a b/c", "model.options.b=true", "model.layers=[4, 4]"])
         .unwrap()
         .topology;
+    assert_eq!((t.job.steps, t.data.path.as_deref(), t.model.layers), (7, Some("/a b/c"), vec![4, 4]));
+    assert_eq!(t.model.options.keys().collect::<Vec<_>>(), ["a", "b"]);
+    let t = set(&["schedule.word=split 2 | step adam(1e-3)", "job.epochs=2"]).unwrap().topology;
     assert_eq!(
         (t.schedule.word.as_str(), t.job.epochs, t.job.steps),
         ("split 2 | step adam(1e-3)", Some(2.0), 1000)
@@ -159,11 +126,7 @@ fn overrides_are_read_like_the_file_and_shown_as_typed() {
     let one = |text: &str| {
         let error = set(&[text]).unwrap_err();
         let problem = &error.problems()[0];
-        (
-            problem.key().to_owned(),
-            problem.excerpt().unwrap().to_owned(),
-            problem.fix().to_owned(),
-        )
+        (problem.key().to_owned(), problem.excerpt().unwrap().to_owned(), problem.fix().to_owned())
     };
     let (key, excerpt, fix) = one("job.stpes=3");
     assert_eq!(
@@ -176,10 +139,7 @@ fn overrides_are_read_like_the_file_and_shown_as_typed() {
         assert_eq!((one(text).0.as_str(), one(text).1.as_str()), ("", text));
     }
     let shown = format!("{:?}", miette::Report::new(set(&["job.stpes=3"]).unwrap_err()));
-    assert!(
-        shown.contains("--set job.stpes=3") && shown.contains("did you mean `steps`?"),
-        "{shown}"
-    );
+    assert!(shown.contains("--set job.stpes=3") && shown.contains("did you mean `steps`?"), "{shown}");
 }
 
 #[test]
@@ -195,8 +155,5 @@ fn files_that_are_no_topologies() {
     assert!(reason(&folder.path().join("none.toml")).contains("none.toml: "));
     assert!(reason(&write("bytes", b"[job]\xff")).ends_with("not UTF-8 from byte 5 on"));
     assert!(reason(&write("large", &vec![b'\n'; (1 << 20) + 1])).ends_with("larger than 1 MiB"));
-    assert_eq!(
-        Topology::from_file(&write("empty", b""), &[]).unwrap().topology,
-        Topology::default()
-    );
+    assert_eq!(Topology::from_file(&write("empty", b""), &[]).unwrap().topology, Topology::default());
 }
