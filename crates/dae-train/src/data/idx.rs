@@ -120,9 +120,9 @@ struct Source {
 impl Source {
     fn open(asked: &Path) -> Result<Self, DataError> {
         let (path, file) = open_either(asked)?;
-        let read_error = |source| DataError::Read {
+        let read_error = |reason| DataError::Read {
             path: path.clone(),
-            source,
+            reason,
         };
         let metadata = file.metadata().map_err(read_error)?;
         if !metadata.is_file() {
@@ -209,13 +209,13 @@ impl Source {
         let gzipped = self.len.is_none();
         match self.reader.by_ref().take(most).read_to_end(bytes) {
             Ok(_) => Ok(()),
-            Err(source) if gzipped => Err(DataError::Gzip {
+            Err(reason) if gzipped => Err(DataError::Gzip {
                 path: self.path.clone(),
-                source,
+                reason,
             }),
-            Err(source) => Err(DataError::Read {
+            Err(reason) => Err(DataError::Read {
                 path: self.path.clone(),
-                source,
+                reason,
             }),
         }
     }
@@ -238,11 +238,11 @@ fn open_either(asked: &Path) -> Result<(PathBuf, File), DataError> {
             Ok(found) if !found.is_file() => return Err(DataError::NotAFile { path }),
             Ok(_) => {}
             Err(e) if matches!(e.kind(), io::ErrorKind::NotFound) => continue,
-            Err(source) => return Err(DataError::Read { path, source }),
+            Err(reason) => return Err(DataError::Read { path, reason }),
         }
         return match File::open(&path) {
             Ok(file) => Ok((path, file)),
-            Err(source) => Err(DataError::Read { path, source }),
+            Err(reason) => Err(DataError::Read { path, reason }),
         };
     }
     Err(DataError::Missing {

@@ -41,6 +41,6 @@ pub use dataset::Dataset;
 pub use error::DataError;
 pub use feeder::Feeder;
 pub use idx::IdxImages;
-pub use mnist::{mnist, mnist_folder};
+pub use mnist::{mnist, mnist_folder, mnist_path};
 pub use sampler::Sampler;
 pub use shares::Shares;
