@@ -112,7 +112,7 @@ pub enum DataCommand {
     Fetch {
         /// The dataset
         dataset: Dataset,
-        /// The folder to put it in [default: dae/<dataset> in the user's cache folder]
+        /// The folder to put it in [default: dae/DATASET in the user's cache folder]
         #[arg(long, value_name = "DIR")]
         to: Option<PathBuf>,
     },
