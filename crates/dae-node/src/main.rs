@@ -1,2 +1,74 @@
 //! The dae-node command line.
-fn main() {}
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `cli` | commands and options; parsing does nothing but check them |
+//! | `exit` | exit codes, and a failure with its code |
+//! | `host` | becoming the host process that runs a job |
+//! | `check` | a topology looked at before anything is started |
+//! | `fetch` | datasets brought to this machine |
+//! | `docs` | shell completions and man pages |
+mod check;
+mod cli;
+mod docs;
+mod exit;
+mod fetch;
+mod host;
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command, DataCommand, Dataset, TopologyCommand};
+use exit::{Exit, Failure};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way too. If the terminal is gone, nobody is left to tell.
+            let _ = error.print();
+            return if error.use_stderr() {
+                Exit::Usage.into()
+            } else {
+                ExitCode::SUCCESS
+            };
+        }
+    };
+    match perform(cli.command).and_then(|output| print(&output)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{:?}", failure.report);
+            failure.exit.into()
+        }
+    }
+}
+
+/// Does what was asked and returns what belongs on stdout.
+fn perform(command: Command) -> Result<Vec<u8>, Failure> {
+    match command {
+        Command::Run(run) => host::run(&run),
+        Command::Check(check) => check::check(&check),
+        Command::Eval(eval) => host::eval(&eval),
+        Command::Data(DataCommand::Fetch {
+            dataset: Dataset::Mnist,
+            to,
+        }) => fetch::mnist(to),
+        Command::Topology(TopologyCommand::Schema) => check::schema(),
+        Command::Completions { shell } => Ok(docs::completions(shell)),
+        Command::Man { to } => docs::man(to.as_deref()),
+    }
+}
+
+/// A reader that has seen enough (`| head`) is no failure.
+fn print(output: &[u8]) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(output).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
+            Exit::Failed,
+            miette::miette!("cannot write to stdout: {error}"),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a dataset could not be opened.
+/// Why a dataset could not be opened. Each message is whole: what the system said stands in it, so no error
+/// has a source that would say it again.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// Neither the file nor its gzip'd form exists.
@@ -21,12 +22,12 @@ pub enum DataError {
         path: PathBuf,
     },
     /// The system refused.
-    #[error("{path}: cannot be read: {source}; check its permissions", path = path.display())]
+    #[error("{path}: cannot be read: {reason}; check its permissions", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        reason: io::Error,
     },
     /// Not a byte.
     #[error("{path}: empty; fetch or copy it again", path = path.display())]
@@ -113,11 +114,11 @@ pub enum DataError {
         limit: u64,
     },
     /// Its compression is broken.
-    #[error("{path}: damaged gzip data: {source}; fetch or copy it again", path = path.display())]
+    #[error("{path}: damaged gzip data: {reason}; fetch or copy it again", path = path.display())]
     Gzip {
         /// The file.
         path: PathBuf,
         /// What the decoder said.
-        source: io::Error,
+        reason: io::Error,
     },
 }

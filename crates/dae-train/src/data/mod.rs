@@ -8,9 +8,9 @@
 //! | `dataset` | [`Dataset`], what any source of samples offers |
 //! | `idx` | [`IdxImages`], the reader of IDX files, raw or gzip'd |
 //! | `header` | the checked head of an IDX file |
-//! | `mnist` | [`mnist`] and the folder it is kept in |
+//! | `mnist` | [`mnist()`] and the folder it is kept in |
 //! | `error` | [`DataError`]: the file, the cause, the remedy |
-//! | `philox` | the counter-based random generator under order and noise |
+//! | `philox` | Philox4x32-10, the counter-based generator under order and noise |
 //! | `normal` | its words as normal deviates |
 //! | `simd` | which instruction set the kernels run on |
 //! | `sampler` | [`Sampler`]: position to (epoch, sample) |
@@ -43,7 +43,7 @@ pub use dataset::Dataset;
 pub use error::DataError;
 pub use feeder::Feeder;
 pub use idx::IdxImages;
-pub use mnist::{mnist, mnist_folder};
+pub use mnist::{mnist, mnist_folder, mnist_path};
 pub use sampler::Sampler;
 pub use shares::Shares;
 pub use uniform::uniform;

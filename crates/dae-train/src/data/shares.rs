@@ -84,7 +84,7 @@ mod tests {
         }
 
         #[test]
-        fn another_number_of_workers_gets_the_same_grains(step in 0u64..5, batch in 1usize..9, total in 1u64..400) {
+        fn other_workers_get_the_same_grains(step in 0u64..5, batch in 1usize..9, total in 1u64..400) {
             let list = |workers: usize, accum: usize| -> Vec<_> {
                 let shares = Shares { workers, accum, batch };
                 (0..workers).flat_map(|r| (0..accum).map(move |m| shares.grain(step, r, m, total))).collect()

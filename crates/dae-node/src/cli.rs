@@ -1,0 +1,160 @@
+//! Commands and options. Parsing does nothing but check them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::exit::CODES;
+
+/// Distributed training as actors.
+#[derive(Debug, Parser)]
+#[command(name = "dae-node", version, after_help = CODES, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a topology on this machine
+    Run(RunArgs),
+    /// Check a topology and summarise its plan, running nothing
+    Check(CheckArgs),
+    /// Evaluate the model a run has trained
+    Eval(EvalArgs),
+    /// Bring datasets to this machine
+    #[command(subcommand)]
+    Data(DataCommand),
+    /// About topology files
+    #[command(subcommand)]
+    Topology(TopologyCommand),
+    /// Print a shell's completion script
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page
+    Man {
+        /// Write a page for every command into this folder instead
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
+}
+
+/// The topology a command is about.
+#[derive(Debug, Args)]
+pub struct TopologyArgs {
+    /// The topology file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Override one key, such as data.batch=64
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<String>,
+}
+
+/// The host process a command is done by.
+#[derive(Debug, Args)]
+pub struct HostArgs {
+    /// The host program, for models and actors of your own [default: $DAE_HOST, or else the stock dae-host
+    /// beside this program]
+    #[arg(long, value_name = "PATH")]
+    pub host: Option<PathBuf>,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What to run.
+    #[command(flatten)]
+    pub topology: TopologyArgs,
+    /// The folder for checkpoints, metrics and pictures
+    #[arg(long, value_name = "DIR")]
+    pub run_dir: Option<PathBuf>,
+    /// Go on from the newest valid checkpoint of the run's folder
+    #[arg(long)]
+    pub resume: bool,
+    /// By what.
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+/// `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// What to check.
+    #[command(flatten)]
+    pub topology: TopologyArgs,
+    /// By what.
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+/// `eval`.
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// The folder of the run
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// By what.
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+/// `data`.
+#[derive(Debug, Subcommand)]
+pub enum DataCommand {
+    /// Fetch a dataset, checking every file's SHA-256
+    Fetch {
+        /// The dataset
+        dataset: Dataset,
+        /// The folder to put it in [default: dae/DATASET in the user's cache folder]
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
+}
+
+/// What can be fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Dataset {
+    /// 70,000 handwritten digits of 28 x 28 pixels (LeCun, Cortes, Burges)
+    Mnist,
+}
+
+/// `topology`.
+#[derive(Debug, Subcommand)]
+pub enum TopologyCommand {
+    /// Print the JSON schema of topology files, for editors
+    Schema,
+}
+
+fn assignment(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
+        _ => Err("write KEY=VALUE, such as data.batch=64".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_override_without_a_value_is_refused() {
+        let parse = |set| Cli::try_parse_from(["dae-node", "run", "t.toml", "--set", set]);
+        assert!(parse("data.batch=64").is_ok());
+        assert!(parse("a=b=c").is_ok());
+        assert_eq!(parse("data.batch").expect_err("no value").exit_code(), 2);
+        assert_eq!(parse("=64").expect_err("no key").exit_code(), 2);
+    }
+}

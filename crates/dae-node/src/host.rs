@@ -1,0 +1,88 @@
+//! Becoming the host process that runs a job.
+//!
+//! The command line links no libtorch; a host does. It replaces this process, so that signals, the terminal
+//! and the exit code are its own.
+
+use std::env;
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::check;
+use crate::cli::{CheckArgs, EvalArgs, HostArgs, RunArgs, TopologyArgs};
+use crate::exit::{Exit, Failure};
+
+const STOCK: &str = "dae-host";
+
+/// Checks the topology, as far as it is of stock kinds, then becomes the host and runs it. Returns only if it
+/// cannot.
+pub fn run(args: &RunArgs) -> Result<Vec<u8>, Failure> {
+    // What kinds a user's own host knows, only that host can tell: it does its own checking.
+    if own(&args.host).is_none() {
+        check::compile(&args.topology)?;
+    }
+    let mut arguments = arguments("run", &args.topology);
+    if let Some(folder) = &args.run_dir {
+        arguments.extend(["--run-dir".into(), folder.into()]);
+    }
+    if args.resume {
+        arguments.push("--resume".into());
+    }
+    Err(become_host(&args.host, arguments))
+}
+
+/// Becomes the host and evaluates a run. Returns only if it cannot.
+pub fn eval(args: &EvalArgs) -> Result<Vec<u8>, Failure> {
+    let mut arguments = vec!["eval".into(), args.run.clone().into()];
+    if args.json {
+        arguments.push("--json".into());
+    }
+    Err(become_host(&args.host, arguments))
+}
+
+/// Becomes a user's own host, if there is one, to check a topology of kinds only it knows.
+pub fn check_by_own(args: &CheckArgs) -> Result<(), Failure> {
+    match own(&args.host) {
+        Some(_) => Err(become_host(&args.host, arguments("check", &args.topology))),
+        None => Ok(()),
+    }
+}
+
+fn arguments(command: &str, topology: &TopologyArgs) -> Vec<OsString> {
+    let mut arguments = vec![command.into(), topology.file.clone().into()];
+    for set in &topology.set {
+        arguments.extend(["--set".into(), set.into()]);
+    }
+    arguments
+}
+
+/// The host the user named: by option, or else by `$DAE_HOST`.
+fn own(args: &HostArgs) -> Option<PathBuf> {
+    let named = || env::var_os("DAE_HOST").filter(|path| !path.is_empty());
+    args.host.clone().or_else(|| named().map(PathBuf::from))
+}
+
+fn become_host(args: &HostArgs, arguments: Vec<OsString>) -> Failure {
+    let beside = || env::current_exe().map(|program| program.with_file_name(STOCK));
+    let (host, help) = match own(args) {
+        Some(host) => (host, "build it, or correct --host or $DAE_HOST"),
+        None => match beside() {
+            Ok(host) => (host, "build it with `cargo xtask build`"),
+            Err(error) => {
+                let help = format!("name {STOCK} by --host");
+                return Failure::new(
+                    Exit::Failed,
+                    miette::miette!(help = help, "cannot tell where this program lies: {error}"),
+                );
+            }
+        },
+    };
+    if !host.is_file() {
+        let report = miette::miette!(help = help, "{}: no such host program", host.display());
+        return Failure::new(Exit::Failed, report);
+    }
+    let error = Command::new(&host).args(arguments).exec();
+    let report = miette::miette!(help = help, "{}: cannot be started: {error}", host.display());
+    Failure::new(Exit::Failed, report)
+}
