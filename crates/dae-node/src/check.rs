@@ -16,8 +16,7 @@ pub fn check(args: &CheckArgs) -> Result<Vec<u8>, Failure> {
     let plan = compile(&args.topology)?;
     let facts = facts(&plan.topology().data)?;
     if let Some(facts) = &facts {
-        plan.fit(facts)
-            .map_err(|error| Failure::new(Exit::Invalid, error))?;
+        plan.fit(facts).map_err(|error| Failure::new(Exit::Invalid, error))?;
     }
     Ok(summary(&plan, facts.as_ref()).into_bytes())
 }
@@ -47,11 +46,7 @@ fn facts(data: &Data) -> Result<Option<DataFacts>, Failure> {
 /// The file the training data lie in, if they are of a kind that lies in a file.
 fn file(data: &Data) -> Option<PathBuf> {
     let path = data.location()?;
-    Some(if data.kind == "mnist" {
-        mnist_path(&path, true)
-    } else {
-        path
-    })
+    Some(if data.kind == "mnist" { mnist_path(&path, true) } else { path })
 }
 
 fn summary(plan: &Plan, facts: Option<&DataFacts>) -> String {
@@ -64,11 +59,7 @@ fn summary(plan: &Plan, facts: Option<&DataFacts>) -> String {
     };
     let samples = match facts {
         Some(facts) => {
-            format!(
-                "{} samples of shape {:?}",
-                plan.samples(facts.samples),
-                facts.shape
-            )
+            format!("{} samples of shape {:?}", plan.samples(facts.samples), facts.shape)
         }
         None if data.kind == "mnist" => "not here yet: run `dae-node data fetch mnist`".to_owned(),
         None => format!("not here: {}", data.path.as_deref().unwrap_or("no path")),

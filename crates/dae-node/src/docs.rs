@@ -25,10 +25,7 @@ pub fn man(to: Option<&Path>) -> Result<Vec<u8>, Failure> {
     };
     done.map(|()| page).map_err(|error| {
         let place = to.map_or("the page".into(), |to| to.display().to_string());
-        Failure::new(
-            Exit::Failed,
-            miette::miette!("{place}: cannot be written: {error}"),
-        )
+        Failure::new(Exit::Failed, miette::miette!("{place}: cannot be written: {error}"))
     })
 }
 

@@ -48,9 +48,6 @@ pub struct Failure {
 impl Failure {
     /// A failure of this code, explained by `report`.
     pub fn new(exit: Exit, report: impl Into<Report>) -> Self {
-        Self {
-            exit,
-            report: report.into(),
-        }
+        Self { exit, report: report.into() }
     }
 }

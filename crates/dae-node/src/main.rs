@@ -29,11 +29,7 @@ fn main() -> ExitCode {
         Err(error) => {
             // Help and version come this way too. If the terminal is gone, nobody is left to tell.
             let _ = error.print();
-            return if error.use_stderr() {
-                Exit::Usage.into()
-            } else {
-                ExitCode::SUCCESS
-            };
+            return if error.use_stderr() { Exit::Usage.into() } else { ExitCode::SUCCESS };
         }
     };
     match perform(cli.command).and_then(|output| print(&output)) {
@@ -51,10 +47,7 @@ fn perform(command: Command) -> Result<Vec<u8>, Failure> {
         Command::Run(run) => host::run(&run),
         Command::Check(check) => check::check(&check),
         Command::Eval(eval) => host::eval(&eval),
-        Command::Data(DataCommand::Fetch {
-            dataset: Dataset::Mnist,
-            to,
-        }) => fetch::mnist(to),
+        Command::Data(DataCommand::Fetch { dataset: Dataset::Mnist, to }) => fetch::mnist(to),
         Command::Topology(TopologyCommand::Schema) => check::schema(),
         Command::Completions { shell } => Ok(docs::completions(shell)),
         Command::Man { to } => docs::man(to.as_deref()),
@@ -65,10 +58,9 @@ fn perform(command: Command) -> Result<Vec<u8>, Failure> {
 fn print(output: &[u8]) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(output).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::new(
-            Exit::Failed,
-            miette::miette!("cannot write to stdout: {error}"),
-        )),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::new(Exit::Failed, miette::miette!("cannot write to stdout: {error}")))
+        }
         _ => Ok(()),
     }
 }

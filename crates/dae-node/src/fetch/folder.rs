@@ -61,19 +61,12 @@ impl Folder {
     /// Writes a file whole: under a temporary name, synced, then renamed.
     pub fn place(&self, file: &DataFile, bytes: &[u8]) -> Result<(), FetchError> {
         let to = self.path.join(file.name);
-        let temporary = Temporary(
-            self.path
-                .join(format!(".{}.{}.part", file.name, std::process::id())),
-        );
+        let temporary = Temporary(self.path.join(format!(".{}.{}.part", file.name, std::process::id())));
         let mut out = File::create(&temporary.0).map_err(FetchError::at(&temporary.0))?;
-        out.write_all(bytes)
-            .and_then(|()| out.sync_all())
-            .map_err(FetchError::at(&temporary.0))?;
+        out.write_all(bytes).and_then(|()| out.sync_all()).map_err(FetchError::at(&temporary.0))?;
         fs::rename(&temporary.0, &to).map_err(FetchError::at(&to))?;
         // The rename itself lasts only once the folder is on disk.
-        File::open(&self.path)
-            .and_then(|folder| folder.sync_all())
-            .map_err(FetchError::at(&self.path))
+        File::open(&self.path).and_then(|folder| folder.sync_all()).map_err(FetchError::at(&self.path))
     }
 }
 
@@ -81,9 +74,7 @@ impl Folder {
 fn is_file(path: &Path) -> Result<bool, FetchError> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => Ok(true),
-        Ok(_) => Err(FetchError::at(path)(std::io::Error::other(
-            "in the way: it is not a regular file",
-        ))),
+        Ok(_) => Err(FetchError::at(path)(std::io::Error::other("in the way: it is not a regular file"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(FetchError::at(path)(error)),
     }

