@@ -6,23 +6,16 @@ pub fn bytes(what: &str, total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (
             ProgressBar::new(total),
-            "{msg:30} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
+            "{msg} {bar:20} {bytes}/{total_bytes} {eta}",
         ),
-        None => (
-            ProgressBar::new_spinner(),
-            "{spinner} {msg:30} {bytes} {bytes_per_sec}",
-        ),
+        None => (ProgressBar::new_spinner(), "{msg} {bytes} {bytes_per_sec}"),
     };
     styled(bar, template, what)
 }
 
 /// A bar of things done.
 pub fn count(what: &str, total: u64) -> ProgressBar {
-    styled(
-        ProgressBar::new(total),
-        "{msg:30} {bar:30} {pos}/{len} {eta}",
-        what,
-    )
+    styled(ProgressBar::new(total), "{msg} {bar:20} {pos}/{len} {eta}", what)
 }
 
 fn styled(bar: ProgressBar, template: &str, what: &str) -> ProgressBar {
