@@ -1,0 +1,233 @@
+//! The arena: parameters, optimizer state and a gradient slot per rank, flat and shared by a node's workers.
+
+use crate::{Barrier, Broken, Contribution, FlatBuffer, Member};
+use std::cell::UnsafeCell;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Slices start at multiples of this many f32, so that no two ranks write to one cache line.
+const SLICE_ALIGN: usize = 32;
+
+/// What can go wrong when a group is formed in an arena.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ArenaError {
+    /// The rank is still inside from before.
+    #[error("rank {0} is already in the group")]
+    Occupied(usize),
+    /// A rank beyond the group.
+    #[error("rank {rank} in a group of {world}")]
+    NoSuchRank {
+        /// The rank asked for.
+        rank: usize,
+        /// The size of the group.
+        world: usize,
+    },
+    /// A step was cut short while it was being applied: the parameters hold half of it.
+    #[error("a step was cut short while it was applied; go back to the last checkpoint")]
+    Torn,
+}
+
+/// What one rank publishes; alone on its cache lines.
+#[repr(align(128))]
+pub(crate) struct Desk {
+    pub(crate) contribution: UnsafeCell<Contribution>,
+    pub(crate) scalar: UnsafeCell<f64>,
+    pub(crate) finite: AtomicBool,
+    pub(crate) begun: AtomicU64,
+    pub(crate) done: AtomicU64,
+    pub(crate) inside: AtomicBool,
+}
+
+// SAFETY: a desk's cells are written by its own rank before a barrier and read by others after it.
+#[allow(unsafe_code)]
+unsafe impl Sync for Desk {}
+
+/// Room for one copy of the state.
+pub(crate) struct Copy {
+    pub(crate) params: FlatBuffer,
+    pub(crate) state: Vec<FlatBuffer>,
+    pub(crate) taken: AtomicBool,
+}
+
+/// Which copy is meant.
+pub(crate) const PERIODIC: usize = 0;
+pub(crate) const FINAL: usize = 1;
+
+/// The shared memory of a group of workers on one node.
+///
+/// A step has two phases, each closed by a barrier. *Gradient*: every rank reads the parameters and writes its own
+/// slot. *Apply*: every rank reads all slots and writes its own slice of parameters and optimizer state. Losing a rank
+/// between steps, or while gradients are computed, loses nothing.
+pub struct Arena {
+    pub(crate) params: FlatBuffer,
+    pub(crate) state: Vec<FlatBuffer>,
+    pub(crate) slots: Vec<FlatBuffer>,
+    pub(crate) desks: Vec<Desk>,
+    pub(crate) copies: [Copy; 2],
+    pub(crate) stop: AtomicBool,
+    barrier: Mutex<Arc<Barrier>>,
+    base: AtomicU64,
+    stall: Duration,
+}
+
+impl Arena {
+    /// Zeroed memory for `len` parameters, `states` optimizer buffers and `world` ranks. A rank that lets the others
+    /// wait longer than `stall` breaks the group.
+    pub fn new(len: usize, states: usize, world: usize, stall: Duration) -> Arc<Self> {
+        let buffers = |n: usize| (0..n).map(|_| FlatBuffer::zeroed(len)).collect::<Vec<_>>();
+        let copy = || Copy {
+            params: FlatBuffer::zeroed(len),
+            state: buffers(states),
+            taken: AtomicBool::new(false),
+        };
+        Arc::new(Self {
+            params: FlatBuffer::zeroed(len),
+            state: buffers(states),
+            slots: buffers(world),
+            desks: (0..world)
+                .map(|_| Desk {
+                    contribution: UnsafeCell::default(),
+                    scalar: UnsafeCell::new(0.0),
+                    finite: AtomicBool::new(true),
+                    begun: AtomicU64::new(0),
+                    done: AtomicU64::new(0),
+                    inside: AtomicBool::new(false),
+                })
+                .collect(),
+            copies: [copy(), copy()],
+            stop: AtomicBool::new(false),
+            barrier: Mutex::new(Arc::new(Barrier::new(world, stall))),
+            base: AtomicU64::new(0),
+            stall,
+        })
+    }
+
+    /// The number of ranks.
+    pub fn world(&self) -> usize {
+        self.desks.len()
+    }
+
+    /// The number of f32 in the flat parameter buffer.
+    pub fn len(&self) -> usize {
+        self.params.len()
+    }
+
+    /// Whether there is nothing to train.
+    pub fn is_empty(&self) -> bool {
+        self.params.is_empty()
+    }
+
+    /// The range of the flat buffers that a rank reduces: cache lines apart, sizes as equal as that allows.
+    pub fn slice_of(&self, rank: usize) -> Range<usize> {
+        let (blocks, world) = (self.len().div_ceil(SLICE_ALIGN), self.world());
+        let edge = |r: usize| (r * blocks / world * SLICE_ALIGN).min(self.len());
+        edge(rank)..edge(rank + 1)
+    }
+
+    /// Enters the group as `rank`.
+    ///
+    /// # Errors
+    /// If that rank does not exist or is inside already.
+    pub fn join(self: &Arc<Self>, rank: usize) -> Result<Member, ArenaError> {
+        let desk = self.desks.get(rank).ok_or(ArenaError::NoSuchRank {
+            rank,
+            world: self.world(),
+        })?;
+        if desk.inside.swap(true, Ordering::AcqRel) {
+            return Err(ArenaError::Occupied(rank));
+        }
+        Ok(Member::new(self.clone(), self.current(), rank))
+    }
+
+    /// Asks every rank to stop after the step it is in. All of them will stop after the same one.
+    pub fn request_stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
+    /// Breaks the group: every waiting rank returns with this cause (or an earlier one).
+    pub fn break_with(&self, cause: Broken) {
+        self.current().break_with(cause);
+    }
+
+    /// The first cause, if the group is broken.
+    pub fn broken(&self) -> Option<Broken> {
+        self.current().broken()
+    }
+
+    /// The number of committed steps, [`Arena::load`]'s included.
+    ///
+    /// # Errors
+    /// [`ArenaError::Torn`] if ranks disagree, which only a failure while applying can cause.
+    pub fn committed(&self) -> Result<u64, ArenaError> {
+        let done = self.desks[0].done.load(Ordering::Acquire);
+        let agreed = self
+            .desks
+            .iter()
+            .all(|d| d.done.load(Ordering::Acquire) == done && d.begun.load(Ordering::Acquire) == done);
+        if agreed {
+            Ok(self.base.load(Ordering::Acquire) + done)
+        } else {
+            Err(ArenaError::Torn)
+        }
+    }
+
+    /// Forms the group anew after everybody has left: a whole barrier, no request to stop.
+    ///
+    /// # Errors
+    /// If somebody is still inside, or the last step was torn.
+    pub fn reopen(&self) -> Result<(), ArenaError> {
+        self.empty()?;
+        self.committed()?;
+        self.stop.store(false, Ordering::Release);
+        let fresh = Arc::new(Barrier::new(self.world(), self.stall));
+        *self.barrier.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
+    /// Sets parameters and optimizer state as of `step` committed steps, before anybody joins.
+    ///
+    /// # Errors
+    /// If somebody is inside.
+    ///
+    /// # Panics
+    /// If lengths differ from the arena's; the caller checked them against the layout.
+    #[allow(unsafe_code)]
+    pub fn load(&self, step: u64, params: &[f32], state: &[&[f32]]) -> Result<(), ArenaError> {
+        self.empty()?;
+        assert_eq!(
+            state.len(),
+            self.state.len(),
+            "one buffer for each of the optimizer's states"
+        );
+        let fill = |to: &FlatBuffer, from: &[f32]| {
+            // SAFETY: nobody is inside (checked above), so nobody reads or writes the buffers.
+            unsafe { to.slice_mut(0..to.len()) }.copy_from_slice(from);
+        };
+        fill(&self.params, params);
+        for (to, from) in self.state.iter().zip(state) {
+            fill(to, from);
+        }
+        for desk in &self.desks {
+            desk.begun.store(0, Ordering::Release);
+            desk.done.store(0, Ordering::Release);
+        }
+        self.base.store(step, Ordering::Release);
+        self.reopen()
+    }
+
+    fn current(&self) -> Arc<Barrier> {
+        self.barrier
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn empty(&self) -> Result<(), ArenaError> {
+        match self.desks.iter().position(|d| d.inside.load(Ordering::Acquire)) {
+            Some(rank) => Err(ArenaError::Occupied(rank)),
+            None => Ok(()),
+        }
+    }
+}

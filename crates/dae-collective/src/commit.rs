@@ -1,0 +1,104 @@
+//! What each rank brings to a step, and what all ranks decide from it alike.
+
+/// One rank's part of a step, published before the reduce.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Contribution {
+    /// The number of samples (the weight) behind its gradient, which is a sum over them.
+    pub weight: f64,
+    /// The sum of the loss over its samples.
+    pub loss: f64,
+    /// Whether it has been asked to stop after this step.
+    pub stop: bool,
+    /// Whether it proposes to copy the state after this step, for a checkpoint.
+    pub snapshot: bool,
+    /// Time spent computing before the wait, in seconds: the only place where a slow rank can be seen.
+    pub compute_s: f64,
+}
+
+/// The decision on a step: a pure function of all contributions, hence the same on every rank.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Commit {
+    /// The sum of the weights; gradients are divided once, by this.
+    pub weight: f64,
+    /// The mean loss over all samples of the step.
+    pub loss: f64,
+    /// Whether everybody stops after this step.
+    pub stop: bool,
+    /// Whether everybody copies its slice of the state after this step.
+    pub snapshot: bool,
+    /// The first rank whose loss is not a finite number: nobody applies the step.
+    pub culprit: Option<usize>,
+    /// The rank that computed longest, and how long in seconds.
+    pub slowest: (usize, f64),
+}
+
+impl Commit {
+    /// Decides from the contributions, in rank order.
+    pub fn decide(contributions: &[Contribution]) -> Self {
+        let mut commit = Self {
+            weight: 0.0,
+            loss: 0.0,
+            stop: false,
+            snapshot: false,
+            culprit: None,
+            slowest: (0, 0.0),
+        };
+        for (rank, c) in contributions.iter().enumerate() {
+            commit.weight += c.weight;
+            commit.loss += c.loss;
+            commit.stop |= c.stop;
+            commit.snapshot |= c.snapshot;
+            if !c.loss.is_finite() && commit.culprit.is_none() {
+                commit.culprit = Some(rank);
+            }
+            if c.compute_s > commit.slowest.1 {
+                commit.slowest = (rank, c.compute_s);
+            }
+        }
+        if commit.weight > 0.0 {
+            commit.loss /= commit.weight;
+        }
+        commit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_carried_and_divided_once() {
+        let c = |weight, loss| Contribution {
+            weight,
+            loss,
+            ..Default::default()
+        };
+        // Unequal counts: the mean over samples, not the mean of means.
+        let commit = Commit::decide(&[c(1.0, 4.0), c(3.0, 6.0), c(0.0, 0.0)]);
+        assert_eq!((commit.weight, commit.loss), (4.0, 2.5));
+    }
+
+    #[test]
+    fn one_bad_loss_stops_all_and_is_named() {
+        let c = |loss| Contribution {
+            weight: 1.0,
+            loss,
+            ..Default::default()
+        };
+        assert_eq!(
+            Commit::decide(&[c(1.0), c(f64::NAN), c(f64::INFINITY)]).culprit,
+            Some(1)
+        );
+        assert_eq!(Commit::decide(&[c(1.0), c(2.0)]).culprit, None);
+    }
+
+    #[test]
+    fn one_wish_to_stop_is_enough() {
+        let c = |stop| Contribution {
+            weight: 1.0,
+            stop,
+            ..Default::default()
+        };
+        assert!(Commit::decide(&[c(false), c(true)]).stop);
+    }
+}

@@ -1,0 +1,244 @@
+//! The shape of what follows an item's name: `name`, `name=value`, `name(…)`, `@place`, and a count.
+//!
+//! Nothing here knows what the names mean; that is judged by the item they stand on.
+
+use std::ops::Range;
+
+use crate::problem::{Problem, SYNTAX};
+use crate::token::{Kind, Text, Token, shown};
+
+/// One thing standing on an item.
+pub(crate) struct Attribute<'a> {
+    pub(crate) name: Text<'a>,
+    /// What stands right of `=`, as written.
+    pub(crate) value: Option<Text<'a>>,
+    /// What stands in brackets after the name.
+    pub(crate) arguments: Option<Vec<Argument<'a>>>,
+}
+
+impl Attribute<'_> {
+    /// From its name to the end of its value.
+    pub(crate) fn at(&self) -> Range<usize> {
+        let end = self.value.as_ref().map_or(self.name.at.end, |value| value.at.end);
+        self.name.at.start..end
+    }
+}
+
+/// One entry in brackets: `1e-3`, `nesterov` or `beta1=0.9`.
+pub(crate) struct Argument<'a> {
+    pub(crate) name: Option<Text<'a>>,
+    pub(crate) value: Text<'a>,
+}
+
+/// All that stands on an item, in the order written, as far as it has a shape.
+#[derive(Default)]
+pub(crate) struct Tail<'a> {
+    pub(crate) counts: Vec<Text<'a>>,
+    pub(crate) attributes: Vec<Attribute<'a>>,
+    pub(crate) places: Vec<Text<'a>>,
+}
+
+/// Reads the tokens after an item's name.
+pub(crate) fn tail<'a>(word: &'a str, tokens: &[Token<'a>], problems: &mut Vec<Problem>) -> Tail<'a> {
+    let mut reader = Reader {
+        word,
+        tokens,
+        next: 0,
+        problems,
+    };
+    let mut tail = Tail::default();
+    while let Some(token) = reader.take() {
+        match token.kind {
+            Kind::Number => tail.counts.push(token.text),
+            Kind::Name => {
+                if let Some(attribute) = reader.attribute(token.text) {
+                    tail.attributes.push(attribute);
+                }
+            }
+            Kind::Symbol('@') => tail.places.extend(reader.place(&token)),
+            Kind::Symbol(_) => reader.unexpected(token),
+        }
+    }
+    tail
+}
+
+struct Reader<'r, 'a> {
+    word: &'a str,
+    tokens: &'r [Token<'a>],
+    next: usize,
+    problems: &'r mut Vec<Problem>,
+}
+
+impl<'a> Reader<'_, 'a> {
+    fn peek(&self) -> Option<&Token<'a>> {
+        self.tokens.get(self.next)
+    }
+
+    fn take(&mut self) -> Option<Token<'a>> {
+        let token = self.peek().cloned();
+        self.next += usize::from(token.is_some());
+        token
+    }
+
+    /// Takes the next token if it is this symbol.
+    fn take_symbol(&mut self, symbol: char) -> Option<Token<'a>> {
+        if self.peek().is_some_and(|token| token.is(symbol)) {
+            self.take()
+        } else {
+            None
+        }
+    }
+
+    /// Takes the next token if it is a name or a number.
+    fn take_text(&mut self) -> Option<Text<'a>> {
+        let is_text = self
+            .peek()
+            .is_some_and(|token| !matches!(token.kind, Kind::Symbol(_)));
+        if is_text {
+            self.take().map(|token| token.text)
+        } else {
+            None
+        }
+    }
+
+    fn report(&mut self, at: Range<usize>, message: String, help: impl Into<String>) {
+        self.problems.push(Problem::new(SYNTAX, at, message, help));
+    }
+
+    /// Reports a run of symbols that have no business here, as one problem.
+    fn unexpected(&mut self, first: Token<'a>) {
+        let mut end = first.text.at.end;
+        while let Some(more) = self.peek() {
+            if !matches!(more.kind, Kind::Symbol(symbol) if !matches!(symbol, '@' | ',' | ')')) {
+                break;
+            }
+            end = more.text.at.end;
+            self.next += 1;
+        }
+        let at = first.text.at.start..end;
+        let message = format!("`{}` has no meaning here", shown(&self.word[at.clone()]));
+        self.report(
+            at,
+            message,
+            "take it out; settings are written `name`, `name=value` or `@place`",
+        );
+    }
+
+    fn place(&mut self, sign: &Token<'a>) -> Option<Text<'a>> {
+        let place = self.take_text();
+        if place.is_none() {
+            let message = "`@` names a place, and none follows".to_owned();
+            self.report(
+                sign.text.at.clone(),
+                message,
+                "write `@node` or `@device`, or take the `@` out",
+            );
+        }
+        place
+    }
+
+    fn attribute(&mut self, name: Text<'a>) -> Option<Attribute<'a>> {
+        if let Some(equals) = self.take_symbol('=') {
+            let value = self.value(&name, &equals)?;
+            Some(Attribute {
+                name,
+                value: Some(value),
+                arguments: None,
+            })
+        } else if let Some(open) = self.take_symbol('(') {
+            let arguments = self.arguments(&name, &open);
+            Some(Attribute {
+                name,
+                value: None,
+                arguments: Some(arguments),
+            })
+        } else {
+            Some(Attribute {
+                name,
+                value: None,
+                arguments: None,
+            })
+        }
+    }
+
+    /// Reads what stands right of `=`: a name or a number, and what clings to it as in `lr/tau` or `ssp(3)`.
+    fn value(&mut self, name: &Text<'a>, equals: &Token<'a>) -> Option<Text<'a>> {
+        let Some(first) = self.take_text() else {
+            let message = format!("`{}=` is missing its value", shown(name.text));
+            self.report(
+                name.at.start..equals.text.at.end,
+                message,
+                "write a name or a number after the `=`",
+            );
+            return None;
+        };
+        let mut end = first.at.end;
+        while self.take_symbol('/').is_some() {
+            end = self.take_text().map_or(end, |more| more.at.end);
+        }
+        if self.take_symbol('(').is_some() {
+            while let Some(token) = self.take() {
+                end = token.text.at.end;
+                if token.is(')') {
+                    break;
+                }
+            }
+        }
+        Some(Text {
+            text: &self.word[first.at.start..end],
+            at: first.at.start..end,
+        })
+    }
+
+    /// Reads the entries up to the closing bracket; one missing bracket is one problem.
+    fn arguments(&mut self, name: &Text<'a>, open: &Token<'a>) -> Vec<Argument<'a>> {
+        let mut arguments = Vec::new();
+        if self.take_symbol(')').is_some() {
+            return arguments;
+        }
+        loop {
+            if self.peek().is_none() {
+                let message = format!("the bracket after `{}` is never closed", shown(name.text));
+                self.report(open.text.at.clone(), message, "write `)` after the last setting");
+                return arguments;
+            }
+            arguments.extend(self.argument());
+            if self.take_symbol(')').is_some() {
+                return arguments;
+            }
+            if self.take_symbol(',').is_none()
+                && let Some(at) = self.peek().map(|token| token.text.at.clone())
+            {
+                let message = format!("settings of `{}` are parted by commas", shown(name.text));
+                self.report(at.start..at.start, message, "write `,` here");
+            }
+        }
+    }
+
+    fn argument(&mut self) -> Option<Argument<'a>> {
+        let Some(first) = self.take_text() else {
+            let token = self.peek()?.clone();
+            if token.is(',') || token.is(')') {
+                let message = "a setting is missing here".to_owned();
+                self.report(token.text.at, message, "write the setting, or take the comma out");
+            } else {
+                self.next += 1;
+                self.unexpected(token);
+            }
+            return None;
+        };
+        match self.take_symbol('=') {
+            None => Some(Argument {
+                name: None,
+                value: first,
+            }),
+            Some(equals) => {
+                let value = self.value(&first, &equals)?;
+                Some(Argument {
+                    name: Some(first),
+                    value,
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! A lease of steps that a worker runs on its own, and how it ended.
+
+use dae_actor::Message;
+use dae_collective::{Broken, Snapshot};
+
+/// The right to run steps with the group, from a step on, until the run is over or the group ends.
+#[derive(Debug, Clone, Copy)]
+pub struct Lease {
+    /// The number of steps committed before.
+    pub first: u64,
+}
+
+impl Message for Lease {
+    type Reply = LeaseEnd;
+}
+
+/// How fast a lease went, its first ten steps left out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// Samples of the steps counted.
+    pub samples: u64,
+    /// Seconds they took.
+    pub seconds: f64,
+}
+
+/// How a lease ended, for one worker.
+#[derive(Debug)]
+pub enum LeaseEnd {
+    /// All ranks left together after `step` committed steps: the run was over, or somebody asked to stop.
+    Left {
+        /// Steps committed.
+        step: u64,
+        /// The loss of the last of them.
+        loss: Option<f64>,
+        /// The state as of that step; rank 0 brings it.
+        snapshot: Option<Snapshot>,
+        /// How fast it went; rank 0 knows.
+        pace: Option<Pace>,
+    },
+    /// All ranks stopped together: the loss or the gradient of a step was not finite.
+    NonFinite {
+        /// The step, counted from 1.
+        step: u64,
+        /// What was not finite, and whose it was.
+        what: String,
+        /// Whether this rank's own numbers were the bad ones.
+        mine: bool,
+    },
+    /// Another rank failed or left.
+    Broken(Broken),
+    /// This worker could not go on.
+    Failed(String),
+}

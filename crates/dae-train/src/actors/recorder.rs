@@ -1,0 +1,168 @@
+//! The recorder: the log of events, and who else wants to hear of committed steps.
+
+use super::{Checkpointer, Committed, Save};
+use crate::board::Board;
+use crate::run_folder::{DiskError, Event, EventLog};
+use dae_actor::{Actor, ActorRef, Context, Handler, Message};
+use dae_collective::Snapshot;
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longer than any disk should take for one checkpoint.
+const SAVED_BY: Duration = Duration::from_secs(600);
+
+/// Somebody who is told of committed steps; returns false once it wants no more.
+pub type Listener = Box<dyn FnMut(&Committed) -> bool + Send>;
+
+/// Keeps the log of the run, on a thread of its own.
+pub struct Recorder {
+    log: EventLog,
+    board: Arc<Board>,
+    checkpointer: ActorRef<Checkpointer>,
+    listeners: Vec<Listener>,
+    /// The last committed step: a run's steps follow each other, and this is where that is asserted.
+    step: u64,
+    broken: Option<String>,
+}
+
+impl Recorder {
+    /// A recorder that goes on after `step` committed steps.
+    pub fn new(log: EventLog, board: Arc<Board>, checkpointer: ActorRef<Checkpointer>, step: u64) -> Self {
+        Self {
+            log,
+            board,
+            checkpointer,
+            listeners: Vec::new(),
+            step,
+            broken: None,
+        }
+    }
+
+    fn write(&mut self, event: &impl Serialize) {
+        let written = self.log.append(event);
+        self.check(written);
+    }
+
+    /// A log that cannot be written costs the log, not the training; it is told once.
+    fn check(&mut self, written: Result<(), DiskError>) {
+        if let Err(e) = written {
+            self.fail(e.to_string());
+        }
+    }
+
+    fn fail(&mut self, cause: String) {
+        if self.broken.is_none() {
+            tracing::error!(cause, "the log of events cannot be written; training goes on");
+            self.broken = Some(cause);
+        }
+    }
+
+    fn flush(&mut self) {
+        let flushed = self.log.flush();
+        self.check(flushed);
+    }
+}
+
+impl Actor for Recorder {
+    const KIND: &'static str = "recorder";
+}
+
+impl Message for Event {
+    type Reply = ();
+}
+
+impl Handler<Committed> for Recorder {
+    fn handle(&mut self, committed: Committed, _: &mut Context<'_, Self>) {
+        for r in &committed.steps {
+            if r.step != self.step + 1 {
+                self.fail(format!("step {} followed step {}", r.step, self.step));
+            }
+            self.step = r.step;
+            self.write(&Event::Step {
+                step: r.step,
+                loss: r.loss,
+                samples: r.samples,
+                lr: r.lr,
+            });
+        }
+        self.flush();
+        self.board.post(&committed);
+        self.listeners.retain_mut(|listener| listener(&committed));
+    }
+}
+
+impl Handler<Event> for Recorder {
+    fn handle(&mut self, event: Event, _: &mut Context<'_, Self>) {
+        self.write(&event);
+        self.flush();
+    }
+}
+
+/// Adds somebody to be told of committed steps.
+pub struct Listen(pub Listener);
+
+impl Message for Listen {
+    type Reply = ();
+}
+
+impl Handler<Listen> for Recorder {
+    fn handle(&mut self, Listen(listener): Listen, _: &mut Context<'_, Self>) {
+        self.listeners.push(listener);
+    }
+}
+
+/// Has a snapshot written, once the disk has every step up to it: a run that is resumed from it finds its log whole.
+pub struct Keep {
+    /// The state.
+    pub snapshot: Snapshot,
+    /// The loss of its last step.
+    pub loss: Option<f64>,
+}
+
+impl Message for Keep {
+    type Reply = ();
+}
+
+impl Handler<Keep> for Recorder {
+    fn handle(&mut self, keep: Keep, context: &mut Context<'_, Self>) {
+        let synced = self.log.sync();
+        self.check(synced);
+        let Keep { snapshot, loss } = keep;
+        let (step, checkpointer) = (snapshot.step, self.checkpointer.clone());
+        let saved = async move { checkpointer.ask(Save { snapshot, loss }, SAVED_BY).await };
+        context.spawn(saved, move |me, saved, _| {
+            let cause = match saved {
+                Ok(Ok(path)) => {
+                    return me.write(&Event::Checkpoint {
+                        step,
+                        path: path.display().to_string(),
+                    });
+                }
+                Ok(Err(e)) => e.to_string(),
+                Err(e) => e.to_string(),
+            };
+            tracing::error!(
+                step,
+                cause,
+                "the checkpoint could not be written; training goes on"
+            );
+            me.write(&Event::CheckpointFailed { step, cause });
+        });
+    }
+}
+
+/// Brings the log to the disk. Answers with what went wrong with it, if anything did.
+pub struct Sync;
+
+impl Message for Sync {
+    type Reply = Result<(), String>;
+}
+
+impl Handler<Sync> for Recorder {
+    fn handle(&mut self, _: Sync, _: &mut Context<'_, Self>) -> Result<(), String> {
+        let synced = self.log.sync();
+        self.check(synced);
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,20 @@
+//! The folder a run writes into: one process at a time, nothing half-written, every line of its log kept.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `folder` | [`RunFolder`]: its creation, its lock and its paths |
+//! | `event_log` | [`EventLog`]: `events.ndjson`, appended to, and cut back on resume |
+//! | `event` | [`Event`]: what one line says; [`read_losses`] |
+//! | `atomic` | [`write_atomic`]: a file is there as a whole or not at all |
+//! | `disk_error` | [`DiskError`]: what the disk refused, why, and what to do |
+mod atomic;
+mod disk_error;
+mod event;
+mod event_log;
+mod folder;
+
+pub use atomic::{sync_folder, write_atomic};
+pub use disk_error::DiskError;
+pub use event::{Event, read_losses};
+pub use event_log::EventLog;
+pub use folder::{RunFolder, RunFolderError};

@@ -1,0 +1,287 @@
+//! What must hold between keys: each value may be fit alone and the whole still make no sense.
+
+use std::collections::BTreeSet;
+
+use dae_schedule::Word;
+
+use super::document::Topology;
+use super::kinds::Kinds;
+use super::marks::Marks;
+use super::nearest::nearest;
+use super::problem::{Place, Problem};
+use super::rule::clip;
+
+/// The most parameters an mlp may have: 16 GiB in f32, of which a run keeps several copies.
+const MOST_PARAMETERS: u64 = 1 << 32;
+
+/// The most samples one step may take from all workers together.
+const LARGEST_STEP: u64 = 1 << 40;
+
+/// Checks the topology as a whole and returns its schedule.
+///
+/// Without `kinds` (they are not known while a file is read) whatever depends on them waits. `refused` are the
+/// problems found before: a key among them stands at its default and is not blamed a second time.
+///
+/// # Errors
+/// Every problem found.
+pub(super) fn check(
+    topology: &Topology,
+    marks: &Marks,
+    kinds: Option<&Kinds>,
+    refused: &[Problem],
+) -> Result<Word, Vec<Problem>> {
+    let mut check = Check {
+        topology,
+        marks,
+        refused,
+        problems: Vec::new(),
+    };
+    check.length();
+    check.data();
+    check.corruption();
+    check.loss();
+    check.layers();
+    check.learning_rate();
+    let word = check.word();
+    if let Some(kinds) = kinds {
+        check.kinds(kinds);
+    }
+    check.idle_keys(kinds);
+    check.idle_options();
+    match word {
+        Some(word) if check.problems.is_empty() => Ok(word),
+        _ => Err(check.problems),
+    }
+}
+
+/// A check under way.
+pub(super) struct Check<'a> {
+    pub(super) topology: &'a Topology,
+    pub(super) marks: &'a Marks,
+    refused: &'a [Problem],
+    problems: Vec<Problem>,
+}
+
+impl Check<'_> {
+    /// Whether none of the keys was refused before.
+    pub(super) fn sound(&self, keys: &[&str]) -> bool {
+        let refused = |key: &str| self.refused.iter().any(|p| p.key.split('[').next() == Some(key));
+        !keys.iter().any(|key| refused(key))
+    }
+
+    pub(super) fn report(
+        &mut self,
+        code: &'static str,
+        key: &str,
+        reason: impl Into<String>,
+        fix: impl Into<String>,
+    ) {
+        self.problems.push(self.marks.problem(code, key, reason, fix));
+    }
+
+    fn length(&mut self) {
+        if self.marks.given("job.epochs") && self.marks.given("job.steps") {
+            let reason = "the length of the run is given twice, by `steps` and by `epochs`";
+            self.report("conflict", "job.epochs", reason, "remove one of the two");
+        }
+        let (steps, warmup) = (self.topology.job.steps, self.topology.schedule.warmup_steps);
+        let keys = ["job.steps", "job.epochs", "schedule.warmup_steps"];
+        if self.topology.job.epochs.is_none() && warmup >= steps && self.sound(&keys) {
+            let reason = format!("the warm-up takes {warmup} steps and the whole run {steps}");
+            self.report(
+                "conflict",
+                "schedule.warmup_steps",
+                reason,
+                "warm up over fewer steps than job.steps",
+            );
+        }
+    }
+
+    fn data(&mut self) {
+        let data = &self.topology.data;
+        if data.kind == "idx" && data.path.is_none() && self.sound(&["data.kind", "data.path"]) {
+            let fix = "add path = \"FILE\" to [data], the file of the samples in idx format";
+            self.report(
+                "missing",
+                "data.path",
+                "a dataset of kind \"idx\" needs its file",
+                fix,
+            );
+        }
+    }
+
+    fn corruption(&mut self) {
+        let corruption = &self.topology.data.corruption;
+        let probability = matches!(corruption.kind.as_str(), "masking" | "salt_and_pepper");
+        let keys = ["data.corruption.kind", "data.corruption.level"];
+        if probability && corruption.level > 1.0 && self.sound(&keys) {
+            let reason = format!(
+                "for {} the level is a probability, found {}",
+                corruption.kind, corruption.level
+            );
+            self.report(
+                "out-of-range",
+                keys[1],
+                reason,
+                "write a level from 0 to 1, such as level = 0.3",
+            );
+        }
+    }
+
+    fn loss(&mut self) {
+        let model = &self.topology.model;
+        if model.loss == "bce" && model.output != "sigmoid" && self.sound(&["model.loss", "model.output"]) {
+            let reason = "binary cross-entropy needs outputs between 0 and 1, which only a sigmoid gives";
+            let fix = "write output = \"sigmoid\", or loss = \"mse\"";
+            let key = if self.marks.given("model.loss") {
+                "model.loss"
+            } else {
+                "model.output"
+            };
+            self.report("conflict", key, reason, fix);
+        }
+        if model.emphasis_corrupted == 0.0 && model.emphasis_clean == 0.0 {
+            let reason = "the loss is always 0 when both emphases are";
+            self.report(
+                "conflict",
+                "model.emphasis_clean",
+                reason,
+                "give one of the two a weight above 0",
+            );
+        }
+    }
+
+    fn layers(&mut self) {
+        let model = &self.topology.model;
+        let [first, .., last] = model.layers.as_slice() else {
+            return;
+        };
+        if model.kind != "mlp" || !self.sound(&["model.kind", "model.layers", "model.tied"]) {
+            return;
+        }
+        if first != last {
+            let reason =
+                format!("an autoencoder gives back what it takes, but takes {first} values and gives {last}");
+            let fix = format!("make the first and the last width equal: [{first}, ..., {first}]");
+            self.report("conflict", "model.layers", reason, fix);
+        } else if model.tied && !model.layers.iter().eq(model.layers.iter().rev()) {
+            let reason = "with tied weights the decoder mirrors the encoder";
+            let fix = "list widths that read the same from both ends, or write tied = false";
+            self.report("conflict", "model.layers", reason, fix);
+        } else if model.tied && model.layers.len().is_multiple_of(2) {
+            let reason = "with tied weights there is a layer in the middle, but the number of widths is even";
+            self.report(
+                "conflict",
+                "model.layers",
+                reason,
+                "list an odd number of widths, or write tied = false",
+            );
+        }
+        let parameters = parameters(&model.layers, model.tied);
+        if parameters.is_none_or(|n| n > MOST_PARAMETERS) {
+            let reason = format!("the model would have more than {MOST_PARAMETERS} parameters (16 GiB)");
+            self.report("out-of-range", "model.layers", reason, "use narrower layers");
+        }
+    }
+
+    fn learning_rate(&mut self) {
+        let schedule = &self.topology.schedule;
+        if schedule.lr == "step" && schedule.decay_every.is_none() && self.sound(&["schedule.decay_every"]) {
+            let reason = "a rate that falls in steps needs to know how often";
+            self.report(
+                "missing",
+                "schedule.decay_every",
+                reason,
+                "add decay_every = 1000 to [schedule]",
+            );
+        }
+    }
+
+    /// The schedule, its own problems mapped into the string of the file.
+    fn word(&mut self) -> Option<Word> {
+        const KEY: &str = "schedule.word";
+        let text = &self.topology.schedule.word;
+        let word = match dae_schedule::parse(text) {
+            Ok(word) => word,
+            Err(problems) => {
+                let place = self.marks.place(KEY);
+                self.problems.extend(problems.into_iter().map(|p| Problem {
+                    code: p.code,
+                    key: KEY.into(),
+                    reason: p.message,
+                    fix: p.help,
+                    place: place.map(|place| within(place, text, p.at)),
+                }));
+                return None;
+            }
+        };
+        let step = [word.workers(), word.accum(), self.topology.data.batch];
+        let step = step
+            .iter()
+            .try_fold(1u64, |n, part| n.checked_mul(u64::from(*part)));
+        if step.is_none_or(|n| n > LARGEST_STEP) && self.sound(&["data.batch"]) {
+            let reason =
+                format!("workers x micro-batches x batch is more than {LARGEST_STEP} samples a step");
+            self.report("out-of-range", "data.batch", reason, "use a smaller batch");
+        }
+        Some(word)
+    }
+
+    fn kinds(&mut self, kinds: &Kinds) {
+        let Topology {
+            model, data, actors, ..
+        } = self.topology;
+        self.kind("model.kind", "model", &model.kind, kinds.models());
+        self.kind("data.kind", "data", &data.kind, kinds.data());
+        for name in actors.keys() {
+            self.kind(&format!("actors.{name}"), "actor", name, kinds.actors());
+        }
+    }
+
+    fn kind(&mut self, key: &str, what: &str, name: &str, known: &BTreeSet<String>) {
+        if known.contains(name) {
+            return;
+        }
+        let names: Vec<_> = known.iter().map(String::as_str).collect();
+        let fix = match nearest(name, names.iter().copied()) {
+            Some(meant) => format!("did you mean \"{meant}\"?"),
+            None if names.is_empty() => format!("your program must register it: .{what}::<YourType>()"),
+            None => format!(
+                "this program knows {}; register others in your own",
+                names.join(", ")
+            ),
+        };
+        self.report(
+            "unknown-kind",
+            key,
+            format!("this program knows no {what} kind \"{}\"", clip(name)),
+            fix,
+        );
+    }
+}
+
+/// The parameters of an mlp; nothing if they overflow.
+fn parameters(layers: &[u32], tied: bool) -> Option<u64> {
+    layers.windows(2).enumerate().try_fold(0u64, |sum, (i, pair)| {
+        let shared = tied && i >= layers.len() / 2;
+        let weights = if shared {
+            0
+        } else {
+            u64::from(pair[0]).checked_mul(u64::from(pair[1]))?
+        };
+        sum.checked_add(weights)?.checked_add(u64::from(pair[1]))
+    })
+}
+
+/// The stretch `at` of the text within the TOML string that holds it; the whole string where escapes move things.
+fn within(place: &Place, text: &str, at: std::ops::Range<usize>) -> Place {
+    let Some(offset) = place.text().find(text).filter(|_| !text.is_empty()) else {
+        return place.clone();
+    };
+    let start = place.span.start + offset;
+    let end = start + text.len();
+    Place {
+        source: place.source.clone(),
+        span: (start + at.start).min(end)..(start + at.end).min(end),
+    }
+}

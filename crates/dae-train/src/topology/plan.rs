@@ -1,0 +1,106 @@
+//! A topology that was checked: what every worker goes by, and what cannot be invalid.
+
+use dae_schedule::{Optimizer, Word};
+
+use super::document::Topology;
+use super::learning_rate::LearningRate;
+use super::marks::Marks;
+
+/// A checked topology. Only [`Topology::compile`] and [`Loaded::compile`](super::Loaded::compile) make one.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub(super) name: String,
+    pub(super) topology: Topology,
+    pub(super) word: Word,
+    pub(super) marks: Marks,
+    learning_rate: LearningRate,
+}
+
+impl Plan {
+    pub(super) fn new(name: String, topology: Topology, word: Word, marks: Marks) -> Self {
+        let learning_rate = LearningRate::new(&topology.schedule);
+        Self {
+            name,
+            topology,
+            word,
+            marks,
+            learning_rate,
+        }
+    }
+
+    /// The topology the plan was made of.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The schedule.
+    pub fn word(&self) -> &Word {
+        &self.word
+    }
+
+    /// The number of workers.
+    pub fn workers(&self) -> usize {
+        self.word.workers() as usize
+    }
+
+    /// Micro-batches each worker accumulates into one gradient.
+    pub fn accum(&self) -> usize {
+        self.word.accum() as usize
+    }
+
+    /// Samples per worker and micro-batch.
+    pub fn batch(&self) -> usize {
+        self.topology.data.batch as usize
+    }
+
+    /// Samples that one optimizer step takes from all workers together.
+    pub fn global_batch(&self) -> usize {
+        self.workers() * self.accum() * self.batch()
+    }
+
+    /// The samples a run uses of a dataset of so many: `data.limit`, where there are more.
+    pub fn samples(&self, in_dataset: usize) -> usize {
+        let limit = self.topology.data.limit.and_then(|n| usize::try_from(n).ok());
+        limit.map_or(in_dataset, |limit| limit.min(in_dataset))
+    }
+
+    /// The optimizer steps of the whole run on a dataset of so many samples, the short last one included.
+    pub fn steps(&self, in_dataset: usize) -> u64 {
+        match self.topology.job.epochs {
+            Some(_) => self
+                .total_samples(in_dataset)
+                .div_ceil(self.global_batch() as u64)
+                .max(1),
+            None => self.topology.job.steps,
+        }
+    }
+
+    /// The samples the whole run draws from a dataset of so many: `epochs` times those used, rounded to the
+    /// nearest, or every step's whole batch.
+    pub fn total_samples(&self, in_dataset: usize) -> u64 {
+        match self.topology.job.epochs {
+            Some(epochs) => (epochs * self.samples(in_dataset) as f64).round() as u64,
+            None => self.topology.job.steps.saturating_mul(self.global_batch() as u64),
+        }
+    }
+
+    /// How the optimizer's rate is scaled from step to step.
+    pub fn learning_rate(&self) -> &LearningRate {
+        &self.learning_rate
+    }
+
+    /// The optimizer and its settings.
+    pub fn optimizer(&self) -> &Optimizer {
+        self.word.optimizer()
+    }
+
+    /// The largest norm a gradient may have before it is scaled down to it, if there is one.
+    pub fn clip(&self) -> Option<f32> {
+        self.word.clip()
+    }
+
+    /// The seed of everything random.
+    pub fn seed(&self) -> u64 {
+        self.topology.job.seed
+    }
+}
