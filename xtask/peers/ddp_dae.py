@@ -5,6 +5,7 @@ forward, binary cross-entropy, backward, average of gradients, Adam. One thread 
 not timed. Prints one JSON line for each measurement.
 """
 import argparse
+import gzip
 import json
 import socket
 import time
@@ -22,8 +23,9 @@ SIZES = ((512, 64, 128, 150), (1024, 128, 128, 100), (2048, 256, 128, 40))  # hi
 
 def images(folder):
     """All training images as bytes, shape (60000, 784). An IDX file of images has a head of 16 bytes."""
-    raw = np.fromfile(Path(folder) / "train-images-idx3-ubyte", dtype=np.uint8)
-    return torch.from_numpy(raw[16:].reshape(-1, 784))
+    path = Path(folder) / "train-images-idx3-ubyte"
+    content = path.read_bytes() if path.exists() else gzip.decompress(path.with_name(path.name + ".gz").read_bytes())
+    return torch.from_numpy(np.frombuffer(content, dtype=np.uint8)[16:].reshape(-1, 784).copy())
 
 
 def autoencoder(hidden, code):
@@ -82,7 +84,7 @@ def free_port():
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--mnist", required=True, help="folder of the raw IDX files")
+    arguments.add_argument("--mnist", required=True, help="folder of the IDX files, plain or compressed")
     arguments.add_argument("--workers", type=int, default=2)
     for name in ("hidden", "code", "batch", "steps"):
         arguments.add_argument(f"--{name}", type=int, help="all four for one size; none for the three usual ones")
