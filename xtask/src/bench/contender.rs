@@ -44,7 +44,7 @@ pub enum Contender {
 pub struct Field<'a> {
     /// For our programs.
     pub workspace: &'a Workspace,
-    /// The folder of MNIST's raw IDX files.
+    /// The folder of MNIST's IDX files.
     pub mnist: &'a Path,
     /// The Python program and the folder of the peers' scripts.
     pub peers: Option<(&'a Path, &'a Path)>,

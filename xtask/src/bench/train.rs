@@ -19,7 +19,7 @@ pub struct Train {
     /// Where ddp_dae.py lies, if not in xtask/peers
     #[arg(long, value_name = "DIR", requires = "peers")]
     peers_dir: Option<PathBuf>,
-    /// MNIST's raw IDX files, if not where `dae-node data fetch mnist` puts them
+    /// MNIST's IDX files, if not where `dae-node data fetch mnist` puts them
     #[arg(long, value_name = "DIR")]
     mnist: Option<PathBuf>,
     /// How often everything is measured

@@ -13,6 +13,11 @@ print(pathlib.Path(torch.__file__).parent)";
 /// A folder can be built against when it has headers, libraries and the right version.
 pub fn check_folder(folder: &Path) -> Outcome {
     let shown = folder.display();
+    if folder.is_relative() {
+        return Err(Failure::says(format!(
+            "LIBTORCH={shown} is relative and builds run in other folders: set it to the whole path"
+        )));
+    }
     for part in ["include", "lib"] {
         if !folder.join(part).is_dir() {
             return Err(Failure::says(format!(
@@ -108,6 +113,7 @@ mod tests {
             refused(folder_with("build-version", "2.9.1+cpu").path()).contains("version 2.9.1, not 2.11.0")
         );
         assert!(refused(folder_with("other", "").path()).contains("no `build-version`"));
+        assert!(refused(Path::new("libtorch")).contains("set it to the whole path"));
         assert!(refused(tempfile::tempdir().unwrap().path()).contains("no folder `include`"));
     }
 

@@ -20,16 +20,10 @@ pub enum Follow {
     Dependencies,
 }
 
-/// Old pips read a platform literally, so every one of a glibc 2.28 system is listed.
-const PLATFORMS: [&str; 7] = [
-    "manylinux_2_28_x86_64",
-    "manylinux_2_27_x86_64",
-    "manylinux_2_26_x86_64",
-    "manylinux_2_25_x86_64",
-    "manylinux_2_24_x86_64",
-    "manylinux_2_17_x86_64",
-    "manylinux2014_x86_64",
-];
+/// The oldest and the newest glibc 2.x whose wheels are taken. PyTorch's own needs the newest, and NVIDIA's are
+/// spread over all of them; pip reads these names literally, so each is listed. From the name `manylinux2014` it
+/// counts down to the older ones by itself.
+const GLIBC: std::ops::RangeInclusive<u32> = 17..=28;
 
 /// Downloads wheels into `wheels`, showing how far it is. `bytes` is what they weigh together, if that is known.
 pub fn download(requirements: &[&str], follow: Follow, bytes: Option<u64>, wheels: &Path) -> Outcome {
@@ -55,7 +49,14 @@ fn arguments(requirements: &[&str], follow: Follow) -> Vec<String> {
     if follow == Follow::Nothing {
         arguments.push("--no-deps".to_owned());
     }
+<<<<<<< HEAD
     arguments.extend(PLATFORMS.iter().flat_map(|&platform| ["--platform".to_owned(), platform.to_owned()]));
+=======
+    let platforms = GLIBC.rev().map(|glibc| format!("manylinux_2_{glibc}_x86_64"));
+    for platform in platforms.chain(["manylinux2014_x86_64".to_owned()]) {
+        arguments.extend(["--platform".to_owned(), platform]);
+    }
+>>>>>>> xtask
     arguments.extend(requirements.iter().map(|&requirement| requirement.to_owned()));
     arguments
 }
