@@ -4,29 +4,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// A bar of bytes, or a count of them while the total is unknown.
 pub fn bytes(what: &str, total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
-<<<<<<< HEAD
-        Some(total) => {
-            (ProgressBar::new(total), "{msg:30} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
-        }
-        None => (ProgressBar::new_spinner(), "{spinner} {msg:30} {bytes} {bytes_per_sec}"),
-=======
-        Some(total) => (
-            ProgressBar::new(total),
-            "{msg} {bar:20} {bytes}/{total_bytes} {eta}",
-        ),
+        Some(total) => (ProgressBar::new(total), "{msg} {bar:20} {bytes}/{total_bytes} {eta}"),
         None => (ProgressBar::new_spinner(), "{msg} {bytes} {bytes_per_sec}"),
->>>>>>> xtask
     };
     styled(bar, template, what)
 }
 
 /// A bar of things done.
 pub fn count(what: &str, total: u64) -> ProgressBar {
-<<<<<<< HEAD
-    styled(ProgressBar::new(total), "{msg:30} {bar:30} {pos}/{len} {eta}", what)
-=======
     styled(ProgressBar::new(total), "{msg} {bar:20} {pos}/{len} {eta}", what)
->>>>>>> xtask
 }
 
 fn styled(bar: ProgressBar, template: &str, what: &str) -> ProgressBar {

@@ -49,14 +49,10 @@ fn arguments(requirements: &[&str], follow: Follow) -> Vec<String> {
     if follow == Follow::Nothing {
         arguments.push("--no-deps".to_owned());
     }
-<<<<<<< HEAD
-    arguments.extend(PLATFORMS.iter().flat_map(|&platform| ["--platform".to_owned(), platform.to_owned()]));
-=======
     let platforms = GLIBC.rev().map(|glibc| format!("manylinux_2_{glibc}_x86_64"));
     for platform in platforms.chain(["manylinux2014_x86_64".to_owned()]) {
         arguments.extend(["--platform".to_owned(), platform]);
     }
->>>>>>> xtask
     arguments.extend(requirements.iter().map(|&requirement| requirement.to_owned()));
     arguments
 }
