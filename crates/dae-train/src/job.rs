@@ -60,6 +60,12 @@ pub enum JobError {
     /// An actor.
     #[error(transparent)]
     Actor(#[from] AskError),
+    /// A user's own actor.
+    #[error("an actor cannot be started: {0}")]
+    UserActor(String),
+    /// The operating system.
+    #[error("the actors' runtime cannot be started: {0}")]
+    Runtime(std::io::Error),
 }
 
 /// A run about to begin: memory filled, nothing started.
@@ -105,6 +111,8 @@ pub struct Report {
     pub samples_per_s: Option<f64>,
     /// How often the group was formed anew.
     pub restarts: u64,
+    /// How often each rank was the slowest to compute, since this process began.
+    pub slowest: Vec<u64>,
     /// The last checkpoint, if it was written at the end.
     pub checkpoint: Option<PathBuf>,
     /// The parameters at the end, flat, where they can be trusted.
@@ -199,7 +207,7 @@ impl Job {
     pub async fn run(
         self,
         system: &mut System,
-        join: impl FnOnce(&mut System, JobHandle) -> Vec<Listener>,
+        join: impl FnOnce(&mut System, JobHandle) -> Result<Vec<Listener>, String>,
     ) -> Result<Report, JobError> {
         let group = self.group.clone();
         let checkpointer = self.start_checkpointer(system);
@@ -221,14 +229,14 @@ impl Job {
                 AllReduceCoordinator::new(group.clone(), workers.clone(), recorder.clone(), restarts)
             })
         };
-        for listener in join(system, JobHandle(coordinator.clone())) {
+        for listener in join(system, JobHandle(coordinator.clone())).map_err(JobError::UserActor)? {
             recorder.ask(Listen(listener), PROMPT).await?;
         }
         let (done, end) = dae_actor::reply("coordinator");
         coordinator.ask(Train { first: self.first, done }, PROMPT).await?;
         // Training takes as long as it takes; each of its steps has a bound of its own.
         let end = end.within(Duration::from_secs(1 << 31)).await?;
-        finish(&group, end, &recorder, &checkpointer).await
+        finish(&group, end, &recorder, &checkpointer, &self.board).await
     }
 
     fn start_checkpointer(&self, system: &mut System) -> ActorRef<Checkpointer> {
@@ -271,6 +279,7 @@ async fn finish(
     end: End,
     recorder: &ActorRef<Recorder>,
     checkpointer: &ActorRef<Checkpointer>,
+    board: &Board,
 ) -> Result<Report, JobError> {
     let params = end.snapshot.as_ref().map(|s| s.params().to_vec());
     let step = match &end.snapshot {
@@ -299,6 +308,7 @@ async fn finish(
         loss: end.loss,
         samples_per_s: end.pace.map(|p| p.samples as f64 / p.seconds),
         restarts: end.restarts,
+        slowest: board.read().slowest,
         checkpoint,
         params,
     })

@@ -1,1 +1,49 @@
-//! placeholder
+//! Distributed training as actors: what a user's program depends on.
+//!
+//! A host is a program that runs topologies. The stock one, `dae-host`, knows the stock models; yours knows your own:
+//!
+//! ```no_run
+//! # use dae::torch::{Model, Parameter, Params, Tensor};
+//! # struct Mine;
+//! # impl Model for Mine {
+//! #     fn parameters(&self) -> Vec<Parameter> { vec![] }
+//! #     fn forward(&self, _: &Params, noisy: &Tensor) -> Tensor { noisy.shallow_clone() }
+//! # }
+//! fn main() -> std::process::ExitCode {
+//!     dae::host().model("mine", |_section| Ok(Mine)).run()
+//! }
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `host` | [`Host`]: the kinds a program adds, and its command line |
+//! | `cli` | commands and options |
+//! | `exit` | exit codes, and a failure with its code |
+//! | `prepare` | from a topology file to what a run needs |
+//! | `run` | the command `run` |
+//! | `place` | the folder of a run, where none was named |
+//! | `signals` | Ctrl-C: once to finish the step, twice to leave at once |
+//! | `progress` | the bar, or plain lines where there is no terminal |
+//! | `evaluate` | the command `eval`, and the noise it measures with |
+//! | `souvenirs` | the pictures and the summary a run leaves behind |
+mod cli;
+mod evaluate;
+mod exit;
+mod host;
+mod place;
+mod prepare;
+mod progress;
+mod run;
+mod signals;
+mod souvenirs;
+
+pub use host::{Host, host};
+
+/// Actors: the traits, references, supervision.
+pub use dae_actor as actor;
+/// The schedule algebra.
+pub use dae_schedule as schedule;
+/// Models, and the tensors they compute with.
+pub use dae_torch as torch;
+/// Topologies, datasets, and the training actors.
+pub use dae_train as train;

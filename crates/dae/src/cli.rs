@@ -1,0 +1,54 @@
+//! Commands and options of a host. `dae-node` has the same and more, and hands these over.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Runs topologies on this machine.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a topology
+    Run(RunArgs),
+    /// Check a topology, its data and its model, running nothing
+    Check(TopologyArgs),
+    /// Evaluate the model a run has trained
+    Eval(EvalArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TopologyArgs {
+    /// The topology file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Override one key, such as data.batch=64
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) topology: TopologyArgs,
+    /// The folder for checkpoints, metrics and pictures [default: runs/NAME, numbered]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run_dir: Option<PathBuf>,
+    /// Go on from the newest valid checkpoint of the run's folder
+    #[arg(long)]
+    pub(crate) resume: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// The folder of the run
+    #[arg(value_name = "RUN")]
+    pub(crate) run: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
