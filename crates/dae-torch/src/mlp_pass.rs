@@ -108,7 +108,7 @@ impl MlpPass {
     fn slope(&self, delta: &mut Tensor, output: &Tensor) -> Result<(), TchError> {
         let given = delta.shallow_clone();
         let _ = match self.activation {
-            Activation::Relu => given.f_threshold_backward_grad_input(delta, output, 0.0)?,
+            Activation::Relu => output.f_threshold_backward_grad_input(delta, &given, 0.0)?,
             Activation::Sigmoid => Tensor::f_sigmoid_backward_grad_input(delta, &given, output)?,
             Activation::Tanh => Tensor::f_tanh_backward_grad_input(delta, &given, output)?,
         };
