@@ -77,6 +77,7 @@ fn draw<'a>(
     let mut chart = ChartBuilder::on(area)
         .caption(title, text(44))
         .margin(28)
+        .margin_right(64)
         .x_label_area_size(96)
         .y_label_area_size(140)
         .build_cartesian_2d(steps, losses)?;
@@ -160,9 +161,10 @@ fn smoothed(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         Some(*sum)
     }));
     let mean = |i: usize| {
-        // As far to the left as to the right: the ends of a steep curve keep their height.
-        let reach = reach.min(i).min(points.len() - 1 - i);
-        (sums[i + reach + 1] - sums[i - reach]) / (2 * reach + 1) as f64
+        // Near the start, where curves are steep, as far to the right as there is to the left.
+        let reach = reach.min(i);
+        let (from, to) = (i - reach, (i + reach + 1).min(points.len()));
+        (sums[to] - sums[from]) / (to - from) as f64
     };
     (0..points.len()).map(|i| (points[i].0, mean(i))).collect()
 }
@@ -227,9 +229,9 @@ mod tests {
     }
 
     #[test]
-    fn smoothing_keeps_straight_lines_and_ends() {
+    fn smoothing_keeps_straight_lines_and_the_start() {
         let line: Vec<_> = (0..1000).map(|i| (f64::from(i), f64::from(i) * 2.0)).collect();
-        for (p, q) in smoothed(&line).iter().zip(&line) {
+        for (p, q) in smoothed(&line).iter().zip(&line).take(950) {
             assert!((p.1 - q.1).abs() < 1e-9, "{p:?} {q:?}");
         }
     }

@@ -17,6 +17,8 @@ pub struct Row {
 
 /// Room for the labels, in pixels.
 const LABELS: usize = 116;
+/// The sheet is drawn at this many times its size, and halved, for smooth text.
+const ZOOM: usize = 2;
 const MARGIN: usize = 14;
 const GAP: usize = 4;
 /// The width that small images are enlarged to fill.
@@ -49,7 +51,8 @@ pub fn reconstruction(path: &Path, rows: &[Row], width: usize, height: usize) ->
     let side = |count: usize, pixels: usize| count.saturating_mul(pitch(pixels)).saturating_sub(GAP);
     let sheet_width = side(columns, width).saturating_add(LABELS + 2 * MARGIN);
     let sheet_height = side(rows.len(), height).saturating_add(2 * MARGIN);
-    let mut canvas = Canvas::new(sheet_width as u64, sheet_height as u64)?;
+    let zoomed = |pixels: usize| (pixels as u64).saturating_mul(ZOOM as u64);
+    let mut canvas = Canvas::new(zoomed(sheet_width), zoomed(sheet_height))?;
 
     for (r, row) in rows.iter().enumerate() {
         let top = MARGIN + r * pitch(height);
@@ -57,24 +60,25 @@ pub fn reconstruction(path: &Path, rows: &[Row], width: usize, height: usize) ->
             let left = MARGIN + LABELS + c * pitch(width);
             for (i, &grey) in image.iter().enumerate() {
                 let (y, x) = (i / width, i % width);
-                canvas.fill(left + x * scale, top + y * scale, scale, grey);
+                let (left, top) = (left + x * scale, top + y * scale);
+                canvas.fill(ZOOM * left, ZOOM * top, ZOOM * scale, grey);
             }
         }
     }
     {
         let area = canvas.backend().into_drawing_area();
-        let style = (FONT, 19)
+        let style = (FONT, 38)
             .into_font()
             .color(&RGBColor(60, 60, 67))
             .pos(Pos::new(HPos::Right, VPos::Center));
         for (r, row) in rows.iter().enumerate() {
             let middle = MARGIN + r * pitch(height) + height * scale / 2;
-            let at = ((MARGIN + LABELS - 12) as i32, middle as i32);
+            let at = ((ZOOM * (MARGIN + LABELS - 12)) as i32, (ZOOM * middle) as i32);
             area.draw_text(&row.label, &style, at).map_err(draw_error)?;
         }
         area.present().map_err(draw_error)?;
     }
-    canvas.write(path)
+    canvas.halved().write(path)
 }
 
 #[cfg(test)]
