@@ -6,11 +6,7 @@
 /// If the sizes differ.
 pub fn mse(a: &[f32], b: &[f32]) -> f64 {
     assert_eq!(a.len(), b.len(), "images of one size");
-    let sum: f64 = a
-        .iter()
-        .zip(b)
-        .map(|(&a, &b)| (f64::from(a) - f64::from(b)).powi(2))
-        .sum();
+    let sum: f64 = a.iter().zip(b).map(|(&a, &b)| (f64::from(a) - f64::from(b)).powi(2)).sum();
     sum / a.len().max(1) as f64
 }
 
@@ -52,10 +48,7 @@ pub struct Quality {
 /// If the sets differ in size, or are no whole number of images.
 pub fn mean_quality(images: &[f32], clean: &[f32], pixels: usize) -> Quality {
     assert_eq!(images.len(), clean.len(), "sets of one size");
-    assert!(
-        pixels > 0 && images.len().is_multiple_of(pixels),
-        "a whole number of images"
-    );
+    assert!(pixels > 0 && images.len().is_multiple_of(pixels), "a whole number of images");
     let (mut mse_sum, mut psnr_sum) = (0.0, 0.0);
     for (a, b) in images.chunks_exact(pixels).zip(clean.chunks_exact(pixels)) {
         let error = mse(a, b);
@@ -63,10 +56,7 @@ pub fn mean_quality(images: &[f32], clean: &[f32], pixels: usize) -> Quality {
         psnr_sum += psnr(error);
     }
     let count = (images.len() / pixels) as f64;
-    Quality {
-        mse: mse_sum / count,
-        psnr: psnr_sum / count,
-    }
+    Quality { mse: mse_sum / count, psnr: psnr_sum / count }
 }
 
 #[cfg(test)]

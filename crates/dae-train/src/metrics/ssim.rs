@@ -71,9 +71,7 @@ mod tests {
     use super::*;
 
     fn texture(seed: f32, width: usize, height: usize) -> Vec<f32> {
-        (0..width * height)
-            .map(|i| 0.5 + 0.5 * (i as f32 * seed).sin())
-            .collect()
+        (0..width * height).map(|i| 0.5 + 0.5 * (i as f32 * seed).sin()).collect()
     }
 
     #[test]
@@ -99,10 +97,7 @@ mod tests {
         let inverted: Vec<f32> = a.iter().map(|x| 1.0 - x).collect();
         assert!(ssim(&a, &inverted, 28, 28) < -0.9);
         let noisy = |level: f32| -> Vec<f32> {
-            a.iter()
-                .zip(texture(37.3, 28, 28))
-                .map(|(x, n)| x + level * (n - 0.5))
-                .collect()
+            a.iter().zip(texture(37.3, 28, 28)).map(|(x, n)| x + level * (n - 0.5)).collect()
         };
         let (little, much) = (ssim(&a, &noisy(0.1), 28, 28), ssim(&a, &noisy(0.5), 28, 28));
         assert!(1.0 > little && little > much && much > 0.0, "{little} {much}");

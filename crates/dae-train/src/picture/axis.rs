@@ -16,18 +16,12 @@ pub(super) struct Axis {
 impl Axis {
     /// From `range.start` to `range.end`.
     pub fn linear(range: Range<f64>) -> Self {
-        Self {
-            range,
-            logarithmic: false,
-        }
+        Self { range, logarithmic: false }
     }
 
     /// The same, for a range above 0.
     pub fn logarithmic(range: Range<f64>) -> Self {
-        Self {
-            range,
-            logarithmic: true,
-        }
+        Self { range, logarithmic: true }
     }
 
     /// Where a value lies, from 0 at the start of the range to 1 at its end.
@@ -42,11 +36,7 @@ impl Axis {
 
     fn ticks(&self, most: usize) -> Vec<f64> {
         let most = most.clamp(2, MAX_TICKS);
-        if self.logarithmic {
-            self.decades(most)
-        } else {
-            self.steps(most)
-        }
+        if self.logarithmic { self.decades(most) } else { self.steps(most) }
     }
 
     /// Multiples of 1, 2 or 5 times a power of ten.
@@ -54,10 +44,7 @@ impl Axis {
         let Range { start, end } = self.range;
         let least = (end - start) / most as f64;
         let power = 10f64.powf(least.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0]
-            .map(|m| m * power)
-            .into_iter()
-            .find(|&s| s >= least);
+        let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|&s| s >= least);
         let Some(step) = step.filter(|s| s.is_finite() && *s > 0.0) else {
             return vec![start];
         };
@@ -71,11 +58,7 @@ impl Axis {
         let Range { start, end } = self.range;
         let (low, high) = (start.log10().ceil() as i32, end.log10().floor() as i32);
         let inside = (high - low + 1).max(0) as usize;
-        let multiples: &[f64] = if 3 * inside <= most {
-            &[1.0, 2.0, 5.0]
-        } else {
-            &[1.0]
-        };
+        let multiples: &[f64] = if 3 * inside <= most { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let stride = inside.div_ceil(most).max(1);
         // The power below the range has multiples inside.
         let powers = (low..=high).step_by(stride).chain([low - 1]);
@@ -95,11 +78,7 @@ impl Ranged for Axis {
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
         // Faint lines between the labelled ones are not drawn.
-        if hint.weight().allow_light_points() {
-            vec![]
-        } else {
-            self.ticks(hint.max_num_points())
-        }
+        if hint.weight().allow_light_points() { vec![] } else { self.ticks(hint.max_num_points()) }
     }
 
     fn range(&self) -> Range<f64> {
@@ -140,16 +119,10 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_few() {
-        assert_eq!(
-            Axis::linear(0.0..1000.0).ticks(5),
-            [0.0, 200.0, 400.0, 600.0, 800.0, 1000.0]
-        );
+        assert_eq!(Axis::linear(0.0..1000.0).ticks(5), [0.0, 200.0, 400.0, 600.0, 800.0, 1000.0]);
         assert_eq!(Axis::linear(3.0..7.0).ticks(4), [3.0, 4.0, 5.0, 6.0, 7.0]);
         assert_eq!(Axis::logarithmic(0.03..0.7).ticks(8), [0.1, 0.2, 0.5, 0.05]);
-        assert_eq!(
-            Axis::logarithmic(0.5..2e4).ticks(6),
-            [1.0, 10.0, 100.0, 1000.0, 1e4]
-        );
+        assert_eq!(Axis::logarithmic(0.5..2e4).ticks(6), [1.0, 10.0, 100.0, 1000.0, 1e4]);
     }
 
     #[test]
@@ -165,9 +138,6 @@ mod tests {
     #[test]
     fn numbers_are_brief() {
         let shown = [0.0, 400.0, 12000.0, 0.05, 0.125, 1e-5, 2e7, -0.5].map(number);
-        assert_eq!(
-            shown,
-            ["0", "400", "12000", "0.05", "0.125", "1e-5", "2e7", "-0.5"]
-        );
+        assert_eq!(shown, ["0", "400", "12000", "0.05", "0.125", "1e-5", "2e7", "-0.5"]);
     }
 }

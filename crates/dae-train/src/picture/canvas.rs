@@ -31,11 +31,7 @@ impl Canvas {
         let too_large = PictureError::Size { width, height };
         let pixels = width.checked_mul(height).filter(|&n| n > 0 && n <= MAX_PIXELS);
         match (u32::try_from(width), u32::try_from(height), pixels) {
-            (Ok(width), Ok(height), Some(n)) => Ok(Self {
-                width,
-                height,
-                rgb: vec![255; 3 * n as usize],
-            }),
+            (Ok(width), Ok(height), Some(n)) => Ok(Self { width, height, rgb: vec![255; 3 * n as usize] }),
             _ => Err(too_large),
         }
     }

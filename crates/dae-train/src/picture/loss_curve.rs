@@ -46,10 +46,7 @@ pub fn loss_curve(path: &Path, series: &[Series], title: &str) -> Result<(), Pic
         .iter()
         .map(|s| {
             let finite = |p: &&(f64, f64)| p.0.is_finite() && p.1.is_finite();
-            (
-                s.label.as_str(),
-                s.points.iter().filter(finite).copied().collect(),
-            )
+            (s.label.as_str(), s.points.iter().filter(finite).copied().collect())
         })
         .collect();
     let all = || series.iter().flat_map(|(_, points)| points);
@@ -105,9 +102,7 @@ fn draw<'a>(
         };
         let drawn = chart.draw_series(LineSeries::new(thinned(&curve), bold))?;
         if !label.is_empty() {
-            drawn
-                .label(*label)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 40, y)], bold));
+            drawn.label(*label).legend(move |(x, y)| PathElement::new([(x, y), (x + 40, y)], bold));
         }
     }
     if series.iter().any(|(label, _)| !label.is_empty()) {
@@ -126,11 +121,7 @@ fn draw<'a>(
 
 fn step_axis(steps: Range<f64>) -> Axis {
     let lone = steps.start == steps.end;
-    Axis::linear(if lone {
-        steps.start - 1.0..steps.end + 1.0
-    } else {
-        steps
-    })
+    Axis::linear(if lone { steps.start - 1.0..steps.end + 1.0 } else { steps })
 }
 
 fn loss_axis(losses: Range<f64>) -> Axis {
@@ -194,15 +185,7 @@ mod tests {
     fn png(points: Vec<(f64, f64)>) -> Vec<u8> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("loss.png");
-        loss_curve(
-            &path,
-            &[Series {
-                label: "a".into(),
-                points,
-            }],
-            "title",
-        )
-        .unwrap();
+        loss_curve(&path, &[Series { label: "a".into(), points }], "title").unwrap();
         std::fs::read(path).unwrap()
     }
 
@@ -221,9 +204,7 @@ mod tests {
             decay(20_000),
         ] {
             let bytes = png(points);
-            let info = png::Decoder::new(std::io::Cursor::new(bytes))
-                .read_info()
-                .unwrap();
+            let info = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
             assert_eq!((info.info().width, info.info().height), (1000, 600));
         }
     }

@@ -31,17 +31,9 @@ const PREFERRED_WIDTH: usize = 1100;
 /// If an image has another size, the sheet would be too large, or the disk refuses the file.
 pub fn reconstruction(path: &Path, rows: &[Row], width: usize, height: usize) -> Result<(), PictureError> {
     for row in rows {
-        if let Some(image) = row
-            .images
-            .iter()
-            .find(|i| i.len() != width.saturating_mul(height))
-        {
+        if let Some(image) = row.images.iter().find(|i| i.len() != width.saturating_mul(height)) {
             let (expected, found) = (width.saturating_mul(height), image.len());
-            return Err(PictureError::Image {
-                row: row.label.clone(),
-                expected,
-                found,
-            });
+            return Err(PictureError::Image { row: row.label.clone(), expected, found });
         }
     }
     let columns = rows.iter().map(|r| r.images.len()).max().unwrap_or(0);
@@ -67,10 +59,8 @@ pub fn reconstruction(path: &Path, rows: &[Row], width: usize, height: usize) ->
     }
     {
         let area = canvas.backend().into_drawing_area();
-        let style = (FONT, 38)
-            .into_font()
-            .color(&RGBColor(60, 60, 67))
-            .pos(Pos::new(HPos::Right, VPos::Center));
+        let style =
+            (FONT, 38).into_font().color(&RGBColor(60, 60, 67)).pos(Pos::new(HPos::Right, VPos::Center));
         for (r, row) in rows.iter().enumerate() {
             let middle = MARGIN + r * pitch(height) + height * scale / 2;
             let at = ((ZOOM * (MARGIN + LABELS - 12)) as i32, (ZOOM * middle) as i32);
@@ -86,10 +76,7 @@ mod tests {
     use super::*;
 
     fn row(label: &str, images: usize, pixels: usize) -> Row {
-        Row {
-            label: label.into(),
-            images: vec![vec![0.5; pixels]; images],
-        }
+        Row { label: label.into(), images: vec![vec![0.5; pixels]; images] }
     }
 
     #[test]
@@ -97,14 +84,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("reconstruction.png");
         let rows = [
-            Row {
-                label: "clean".into(),
-                images: vec![vec![0.0, 1.0], vec![-3.0, 7.0]],
-            },
-            Row {
-                label: "denoised".into(),
-                images: vec![vec![f32::NAN, 0.5]],
-            },
+            Row { label: "clean".into(), images: vec![vec![0.0, 1.0], vec![-3.0, 7.0]] },
+            Row { label: "denoised".into(), images: vec![vec![f32::NAN, 0.5]] },
         ];
         reconstruction(&path, &rows, 2, 1).unwrap();
         let file = std::io::BufReader::new(std::fs::File::open(&path).unwrap());
@@ -125,10 +106,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("reconstruction.png");
         let error = reconstruction(&path, &[row("clean", 2, 5)], 2, 2).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "an image in the row \"clean\" has 5 pixels instead of 4"
-        );
+        assert_eq!(error.to_string(), "an image in the row \"clean\" has 5 pixels instead of 4");
         let error = reconstruction(&path, &[row("clean", 2, 0)], 0, usize::MAX).unwrap_err();
         assert!(matches!(error, PictureError::Size { .. }), "{error}");
         assert!(!path.exists());
