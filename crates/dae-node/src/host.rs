@@ -6,8 +6,8 @@
 use std::env;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::check;
 use crate::cli::{CheckArgs, EvalArgs, HostArgs, RunArgs, TopologyArgs};
@@ -82,7 +82,39 @@ fn become_host(args: &HostArgs, arguments: Vec<OsString>) -> Failure {
         let report = miette::miette!(help = help, "{}: no such host program", host.display());
         return Failure::new(Exit::Failed, report);
     }
+    if let Some(library) = missing_library(&host) {
+        let help = "run `cargo xtask libtorch` and then `cargo xtask build`, which link libtorch where the host looks \
+                    for it";
+        let report = miette::miette!(help = help, "{}: its library {library} is missing", host.display());
+        return Failure::new(Exit::Failed, report);
+    }
     let error = Command::new(&host).args(arguments).exec();
     let report = miette::miette!(help = help, "{}: cannot be started: {error}", host.display());
     Failure::new(Exit::Failed, report)
+}
+
+/// A shared library the host needs and the loader does not find: its own message would name no remedy. Where the
+/// loader has no such service, or the host is a script, nothing is known to be missing.
+fn missing_library(host: &Path) -> Option<String> {
+    // glibc's loader lists what it would load, and runs nothing of the program (ld.so(8)).
+    let listing =
+        Command::new(host).env("LD_TRACE_LOADED_OBJECTS", "1").stdin(Stdio::null()).output().ok()?;
+    not_found(&String::from_utf8_lossy(&listing.stdout))
+}
+
+fn not_found(listing: &str) -> Option<String> {
+    let line = listing.lines().find(|line| line.trim_end().ends_with("=> not found"))?;
+    line.split_whitespace().next().map(String::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_missing_library_is_named() {
+        let listing = "\tlinux-vdso.so.1 (0x1)\n\tlibtorch_cpu.so => not found\n\tlibc10.so => not found\n";
+        assert_eq!(not_found(listing).as_deref(), Some("libtorch_cpu.so"));
+        assert_eq!(not_found("\tlibc.so.6 => /lib/libc.so.6 (0x1)\n"), None);
+    }
 }

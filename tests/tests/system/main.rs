@@ -1,0 +1,9 @@
+//! Whole-system tests: the programs as a user runs them, real processes, real files, MNIST.
+
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod disk;
+mod interrupt;
+mod program;
+mod repeatable;
