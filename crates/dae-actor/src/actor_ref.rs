@@ -99,6 +99,10 @@ impl<A: Actor> ActorRef<A> {
     where
         A: Handler<M>,
     {
+        // Known before the mailbox is closed, which takes actix another moment.
+        if let Some(why) = self.status.stopped() {
+            return Err(TellError::Stopped(message, why));
+        }
         let Some(ticket) = self.status.admit() else {
             return Err(TellError::Full(message));
         };
@@ -117,6 +121,9 @@ impl<A: Actor> ActorRef<A> {
         A: Handler<M>,
     {
         let name = || self.status.name().to_owned();
+        if let Some(why) = self.status.stopped() {
+            return Err(AskError::Stopped { name: name(), why });
+        }
         let Some(ticket) = self.status.admit() else {
             return Err(AskError::Full { name: name(), bound: self.status.bound() });
         };

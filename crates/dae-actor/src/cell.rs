@@ -1,5 +1,6 @@
 //! What surrounds an actor: it catches the actor's panics and makes it anew from its factory.
 
+use crate::living::Life;
 use crate::panics::caught;
 use crate::status::Ticket;
 use crate::{Actor, ActorRef, Context, Handler, Message, Restart, Status, Stopped};
@@ -15,6 +16,8 @@ pub(crate) struct Cell<A: Actor> {
     factory: Box<dyn FnMut() -> A + Send>,
     restart: Restart,
     status: Arc<Status>,
+    /// On a thread of its own: when the cell goes, the thread is free to end.
+    _life: Option<Life>,
 }
 
 /// A message on its way to a cell.
@@ -51,8 +54,9 @@ impl<A: Actor> Cell<A> {
         factory: impl FnMut() -> A + Send + 'static,
         restart: Restart,
         status: Arc<Status>,
+        life: Option<Life>,
     ) -> Self {
-        Self { actor: None, factory: Box::new(factory), restart, status }
+        Self { actor: None, factory: Box::new(factory), restart, status, _life: life }
     }
 
     /// Gives the actor one turn, making it first if there is none.

@@ -6,6 +6,8 @@
 //! | `actor_ref` | [`ActorRef`]: tell, ask with a deadline, watch |
 //! | `cell` | what surrounds an actor: catches its panics, restarts it from its factory |
 //! | `context` | [`Context`]: what an actor sees of its surroundings |
+//! | `living` | which actors' threads are still at work |
+//! | `panics` | panics caught, with their place |
 //! | `policy` | [`Restart`]: how often and how soon an actor is restarted |
 //! | `reply` | [`ReplyTo`]: an answer that comes later than the turn that asked for it |
 //! | `status` | [`Status`]: what is known of an actor: restarts, first cause, whether it stopped |
@@ -16,6 +18,7 @@ mod actor;
 mod actor_ref;
 mod cell;
 mod context;
+mod living;
 mod panics;
 mod policy;
 mod reply;

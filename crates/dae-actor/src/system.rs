@@ -1,11 +1,13 @@
 //! Starts actors and ends them all.
 
 use crate::cell::Cell;
+use crate::living::Living;
 use crate::{Actor, ActorRef, Restart, Status, Stopped};
 use actix::dev::channel::channel;
 use actix::{Arbiter, ArbiterHandle};
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where an actor runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,16 +56,34 @@ impl Spawn {
 /// A set of actors with the threads they run on. Dropping it ends the threads, each after the message it is at.
 pub struct System {
     arbiters: Vec<Arbiter>,
+    living: Arc<Living>,
+    patience: Duration,
 }
 
 impl System {
-    /// Runs a program that uses actors, on the current thread. When it returns, so do all threads of its actors.
+    /// Runs a program that uses actors, on the current thread. When it returns, so have the threads of its actors,
+    /// but for those that are stuck in a message for more than a minute, which are left behind.
     ///
     /// # Errors
     /// If the operating system refuses the runtime's resources.
     pub fn run<F: Future>(program: impl FnOnce(Self) -> F) -> std::io::Result<F::Output> {
+        Self::run_within(Duration::from_secs(60), program).map(|(output, _)| output)
+    }
+
+    /// As [`System::run`], with a bound of one's own on how long to wait for the threads at the end; returns the names
+    /// of the actors that were left behind as well.
+    ///
+    /// # Errors
+    /// As [`System::run`].
+    pub fn run_within<F: Future>(
+        patience: Duration,
+        program: impl FnOnce(Self) -> F,
+    ) -> std::io::Result<(F::Output, Vec<String>)> {
         let runner = actix::System::new();
-        Ok(runner.block_on(program(Self { arbiters: Vec::new() })))
+        let living = Arc::<Living>::default();
+        let system = Self { arbiters: Vec::new(), living: living.clone(), patience };
+        let output = runner.block_on(program(system));
+        Ok((output, living.names()))
     }
 
     /// Starts an actor made by `factory`, which is called again after each panic the policy forgives.
@@ -72,13 +92,14 @@ impl System {
         spawn: Spawn,
         factory: impl FnMut() -> A + Send + 'static,
     ) -> ActorRef<A> {
+        let life = (spawn.thread == Thread::Own).then(|| self.living.enter(&spawn.name));
         let status = Arc::new(Status::new(spawn.name, spawn.mailbox));
         let arbiter = self.arbiter(spawn.thread);
         let record = status.clone();
         // Tickets bound the mailbox, exactly; actix's own bound is by the sender, so it is put out of the way (0).
         let (sender, receiver) = channel(0);
         let started = arbiter.spawn_fn(move || {
-            let cell = Cell::new(factory, spawn.restart, record);
+            let cell = Cell::new(factory, spawn.restart, record, life);
             actix::spawn(actix::Context::with_receiver(receiver).into_future(cell));
         });
         if !started {
@@ -105,7 +126,8 @@ impl Drop for System {
         for arbiter in &self.arbiters {
             arbiter.stop();
         }
-        for arbiter in self.arbiters.drain(..) {
+        let ended = self.living.wait(self.patience);
+        for arbiter in self.arbiters.drain(..).filter(|_| ended) {
             // A thread that ended in a panic has told it through its actor's status.
             drop(arbiter.join());
         }

@@ -218,3 +218,39 @@ fn a_reply_may_come_later_or_be_dropped() {
     })
     .unwrap();
 }
+
+/// Never comes back from its first message, until it is let go.
+struct Stuck(Receiver<()>);
+
+impl Actor for Stuck {
+    const KIND: &'static str = "stuck";
+}
+
+impl Handler<Block> for Stuck {
+    fn handle(&mut self, _: Block, _: &mut Context<'_, Self>) {
+        // The first is met by the test, which then knows that it is here.
+        self.0.recv_timeout(SOON).unwrap();
+        self.0.recv_timeout(SOON).unwrap();
+    }
+}
+
+#[test]
+fn an_actor_that_never_comes_back_is_left_behind_and_named() {
+    let (meet, gate) = sync_channel(0);
+    let mut gate = Some(gate);
+    let run = System::run_within(Duration::from_millis(50), |mut system| {
+        let meet = meet.clone();
+        async move {
+            let stuck = system
+                .start(Spawn::named("stuck").own_thread(), move || Stuck(gate.take().expect("made once")));
+            let well = log(&mut system, Spawn::named("well"));
+            stuck.tell(Block).unwrap();
+            meet.send(()).unwrap();
+            let answer = well.ask(Add(1), SOON).await;
+            well.end(SOON).await.unwrap();
+            answer
+        }
+    });
+    assert_eq!(run.unwrap(), (Ok(1), vec!["stuck".to_owned()]));
+    meet.send(()).unwrap();
+}

@@ -166,6 +166,11 @@ impl Arena {
         if agreed { Ok(self.base.load(Ordering::Acquire) + done) } else { Err(ArenaError::Torn) }
     }
 
+    /// How often rank 0 has applied a step since [`Arena::load`]: what a watchdog looks at.
+    pub fn progress(&self) -> u64 {
+        self.desks.first().map_or(0, |d| d.done.load(Ordering::Acquire))
+    }
+
     /// Forms the group anew after everybody has left: a whole barrier, no request to stop.
     ///
     /// # Errors

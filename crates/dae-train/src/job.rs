@@ -60,6 +60,9 @@ pub enum JobError {
     /// An actor.
     #[error(transparent)]
     Actor(#[from] AskError),
+    /// All checkpoints are damaged.
+    #[error("none of the {} checkpoints can be read, the newest since: {}", .0.len(), .0.first().map_or(String::new(), |(_, e)| e.to_string()))]
+    NoneValid(Vec<(PathBuf, CheckpointError)>),
     /// A user's own actor.
     #[error("an actor cannot be started: {0}")]
     UserActor(String),
@@ -135,6 +138,9 @@ impl Job {
         let layout = group.backend.layout();
         let found =
             if resume { checkpoint::newest_valid(&folder.checkpoints())? } else { Default::default() };
+        if found.checkpoint.is_none() && !found.skipped.is_empty() {
+            return Err(JobError::NoneValid(found.skipped));
+        }
         let first = match (&found.checkpoint, &found.path) {
             (Some(checkpoint), Some(path)) => {
                 agree(&plan, &group, checkpoint, path)?;

@@ -15,6 +15,9 @@ use indicatif::ProgressBar;
 use std::time::{Duration, Instant};
 use tracing_subscriber::EnvFilter;
 
+/// How long the threads have to come to the end of the step they are at, once training is over.
+const LAST_STEP: Duration = Duration::from_secs(10);
+
 /// Trains as a topology says.
 pub(crate) fn run(host: &Host, args: &RunArgs) -> Result<Exit, Failure> {
     let prepared = prepare(host, plan(host, &args.topology)?)?;
@@ -36,9 +39,13 @@ pub(crate) fn run(host: &Host, args: &RunArgs) -> Result<Exit, Failure> {
     log_above(&bar);
     say(&opening(plan, &job, backend.layout().parameters(), &folder));
     let start = Instant::now();
-    let report = train(host, job, plan, &bar).map_err(Failure::failed)?;
+    let (report, stuck) = train(host, job, plan, &bar).map_err(Failure::failed)?;
     souvenirs::leave(host, &prepared, &folder, &report, start.elapsed()).map_err(Failure::failed)?;
     say(&closing(&report, &folder, start.elapsed()));
+    if let (Ended::Failed(cause), false) = (&report.how, stuck.is_empty()) {
+        say(&format!("{:?}", Failure::failed(format!("{cause}; {} never ended", stuck.join(", "))).report));
+        signals::leave(Exit::Failed);
+    }
     match report.how {
         Ended::Finished => Ok(Exit::Done),
         Ended::Stopped(why) if why == "interrupted" || why == "terminated" => Ok(Exit::Interrupted),
@@ -47,8 +54,8 @@ pub(crate) fn run(host: &Host, args: &RunArgs) -> Result<Exit, Failure> {
     }
 }
 
-fn train(host: &Host, job: Job, plan: &Plan, bar: &ProgressBar) -> Result<Report, JobError> {
-    System::run(|mut system| async move {
+fn train(host: &Host, job: Job, plan: &Plan, bar: &ProgressBar) -> Result<(Report, Vec<String>), JobError> {
+    let run = System::run_within(LAST_STEP, |mut system| async move {
         let (board, actors) = (job.board.clone(), &plan.topology().actors);
         let follow = tokio::task::spawn_local(progress::follow(board, bar.clone()));
         let mut listen = None;
@@ -62,8 +69,9 @@ fn train(host: &Host, job: Job, plan: &Plan, bar: &ProgressBar) -> Result<Report
         listen.inspect(|task| task.abort());
         bar.finish_and_clear();
         report
-    })
-    .unwrap_or_else(|e| Err(JobError::Runtime(e)))
+    });
+    let (report, stuck) = run.map_err(JobError::Runtime)?;
+    Ok((report?, stuck))
 }
 
 /// Warnings and errors go to stderr, more of them if `RUST_LOG` says so.

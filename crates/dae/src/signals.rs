@@ -23,13 +23,13 @@ pub(crate) async fn listen(job: JobHandle, bar: ProgressBar) {
     bar.suspend(|| eprintln!("{why}: finishing this step and saving; once more leaves at once"));
     job.stop(why);
     next().await;
-    leave();
+    leave(Exit::Interrupted);
 }
 
 /// Ends the process without another word: nothing needs to be put in order, for every file is written under another
 /// name and renamed when it is whole.
 #[allow(unsafe_code)]
-fn leave() -> ! {
+pub(crate) fn leave(exit: Exit) -> ! {
     // SAFETY: ends the process. Unlike `std::process::exit` it runs no C++ destructors under computing threads.
-    unsafe { libc::_exit(Exit::Interrupted as i32) }
+    unsafe { libc::_exit(exit as i32) }
 }

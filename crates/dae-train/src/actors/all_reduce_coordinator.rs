@@ -68,6 +68,41 @@ impl AllReduceCoordinator {
             let lease = async move { worker.ask(Lease { first }, deadline).await };
             context.spawn(lease, move |me, end, context| me.ended(rank, end, context));
         }
+        self.watch(context);
+    }
+
+    /// Looks again, once a step may take no longer, whether one was committed.
+    fn watch(&self, context: &mut Context<'_, Self>) {
+        let (generation, seen) = (self.generation, self.group.arena.progress());
+        let deadline = tokio::time::Instant::now() + self.group.stall;
+        context.spawn(tokio::time::sleep_until(deadline), move |me, (), context| {
+            if me.generation == generation && me.done.is_some() {
+                me.overdue(seen, context);
+            }
+        });
+    }
+
+    /// The barrier notices who is late to it; this notices when nobody comes, or somebody never comes back.
+    fn overdue(&mut self, seen: u64, context: &mut Context<'_, Self>) {
+        let arena = &self.group.arena;
+        let missing: Vec<_> = (0..self.ends.len()).filter(|rank| self.ends[*rank].is_none()).collect();
+        match (arena.broken(), missing.first()) {
+            _ if arena.progress() != seen => self.watch(context),
+            (None, Some(rank)) => {
+                let cause =
+                    format!("no step was committed within {:?} (job.stall_timeout_s)", self.group.stall);
+                arena.break_with(Broken::Left { rank: *rank, cause });
+                self.watch(context);
+            }
+            // It was told, and did not come back: its own code holds it.
+            (Some(broken), Some(_)) => {
+                let stall = self.group.stall;
+                self.fail(format!(
+                    "{broken}; workers {missing:?} did not come back within another {stall:?}"
+                ));
+            }
+            (_, None) => {}
+        }
     }
 
     fn ended(&mut self, rank: usize, end: Result<LeaseEnd, AskError>, context: &mut Context<'_, Self>) {

@@ -200,9 +200,15 @@ impl<'a> Told<'a> {
         }
         self.slowest[commit.slowest.0] += 1;
         self.steps.push(StepRecord { step, loss: commit.loss, samples: self.group.cursor(step), lr });
-        if self.latest - self.last >= TELL_EVERY {
+        if self.latest - self.last >= TELL_EVERY && !self.behind() {
             self.rest();
         }
+    }
+
+    /// Whether the recorder is still at an earlier lot, perhaps since a listener is slow. Then steps are gathered: a
+    /// backlog of lots would have to be worked off, listener by listener, before the run could end.
+    fn behind(&self) -> bool {
+        self.recorder.is_some_and(|r| r.status().depth() > 0)
     }
 
     fn pace(&self) -> Option<Pace> {

@@ -6,6 +6,7 @@ use crate::run_folder::{DiskError, Event, EventLog};
 use dae_actor::{Actor, ActorRef, Context, Handler, Message};
 use dae_collective::Snapshot;
 use serde::Serialize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,8 +77,19 @@ impl Handler<Committed> for Recorder {
         }
         self.flush();
         self.board.post(&committed);
-        self.listeners.retain_mut(|listener| listener(&committed));
+        self.listeners.retain_mut(|listener| told(listener, &committed));
     }
+}
+
+/// Tells a listener; whether it wants more. A panic is its own and not the log's: it is left out from then on.
+fn told(listener: &mut Listener, committed: &Committed) -> bool {
+    catch_unwind(AssertUnwindSafe(|| listener(committed))).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let cause = text.unwrap_or("a panic without a message");
+        tracing::error!(cause, "a listener panicked, and is told no more; training goes on");
+        false
+    })
 }
 
 impl Handler<Event> for Recorder {
