@@ -89,9 +89,10 @@ impl<A: Actor> Cell<A> {
     }
 
     fn failed(&mut self, cause: &str, inner: &mut actix::Context<Self>) {
-        // Dropping what is left of it may panic as well; the first cause is what counts.
-        drop(caught(|| self.actor.take()));
+        // Before what is left of it goes: who sees that it has gone, by a channel that ends, finds the cause.
         let panics = self.status.panicked(cause);
+        // Dropping it may panic as well; the first cause is what counts.
+        drop(caught(|| self.actor.take()));
         let name = self.status.name();
         match self.restart.pause(panics) {
             Some(pause) => {

@@ -166,6 +166,12 @@ impl Arena {
         if agreed { Ok(self.base.load(Ordering::Acquire) + done) } else { Err(ArenaError::Torn) }
     }
 
+    /// The number of steps that every rank has committed, whatever some have done beyond.
+    pub fn committed_by_all(&self) -> u64 {
+        let done = self.desks.iter().map(|d| d.done.load(Ordering::Acquire)).min();
+        self.base.load(Ordering::Acquire) + done.unwrap_or(0)
+    }
+
     /// How often rank 0 has applied a step since [`Arena::load`]: what a watchdog looks at.
     pub fn progress(&self) -> u64 {
         self.desks.first().map_or(0, |d| d.done.load(Ordering::Acquire))

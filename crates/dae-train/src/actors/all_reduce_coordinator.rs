@@ -36,6 +36,8 @@ pub enum Ended {
 pub struct End {
     /// How.
     pub how: Ended,
+    /// Steps that count: all ranks have committed them, and their numbers were finite.
+    pub step: u64,
     /// The loss of the last committed step, where all workers left in order.
     pub loss: Option<f64>,
     /// The state as of the last committed step, where it can be trusted.
@@ -61,7 +63,8 @@ impl AllReduceCoordinator {
         self.generation += 1;
         self.ends = self.workers.iter().map(|_| None).collect();
         // Each step is bounded by the barrier, so a lease is bounded too; the bound only has to be finite.
-        let steps = u32::try_from(self.group.total_steps - first).unwrap_or(u32::MAX).saturating_add(2);
+        let steps =
+            u32::try_from(self.group.total_steps.saturating_sub(first)).unwrap_or(u32::MAX).saturating_add(2);
         let deadline = self.group.stall.saturating_mul(steps).min(Duration::from_secs(1 << 31));
         for (rank, worker) in self.workers.iter().enumerate() {
             let worker = worker.clone();
@@ -128,12 +131,13 @@ impl AllReduceCoordinator {
                     Some(why) if step < self.group.total_steps => Ended::Stopped(why),
                     _ => Ended::Finished,
                 };
-                self.end(End { how, loss, snapshot, pace, restarts: self.generation - 1 });
+                self.end(End { how, step, loss, snapshot, pace, restarts: self.generation - 1 });
             }
             return;
         }
         match not_finite(&ends) {
-            Some(cause) => self.fail(cause),
+            // The parameters may hold that step already; it does not count.
+            Some((step, cause)) => self.fail_at(step - 1, cause),
             None => self.recover(&ends, context),
         }
     }
@@ -166,8 +170,12 @@ impl AllReduceCoordinator {
     }
 
     fn fail(&mut self, cause: String) {
+        self.fail_at(self.group.arena.committed_by_all(), cause);
+    }
+
+    fn fail_at(&mut self, step: u64, cause: String) {
         let restarts = self.generation - 1;
-        self.end(End { how: Ended::Failed(cause), loss: None, snapshot: None, pace: None, restarts });
+        self.end(End { how: Ended::Failed(cause), step, loss: None, snapshot: None, pace: None, restarts });
     }
 
     fn end(&mut self, end: End) {
@@ -177,18 +185,19 @@ impl AllReduceCoordinator {
     }
 }
 
-/// The sentence for a step whose numbers were not finite, if that is what happened.
-fn not_finite(ends: &[Result<LeaseEnd, AskError>]) -> Option<String> {
+/// The step whose numbers were not finite, if that is what happened, and the sentence for it.
+fn not_finite(ends: &[Result<LeaseEnd, AskError>]) -> Option<(u64, String)> {
     let bad = ends.iter().filter_map(|e| match e {
         Ok(LeaseEnd::NonFinite { step, what, mine }) => Some((step, what, mine)),
         _ => None,
     });
     // The one whose own numbers were bad says it best.
     let (step, what, _) = bad.max_by_key(|(.., mine)| **mine)?;
-    Some(format!(
+    let cause = format!(
         "{what} was not a finite number in step {step}; all workers stopped there. The last checkpoint is from \
          before it: try a smaller learning rate, clip=1.0 after the optimizer, or look at the data"
-    ))
+    );
+    Some((*step, cause))
 }
 
 fn cause(end: &Result<LeaseEnd, AskError>) -> String {

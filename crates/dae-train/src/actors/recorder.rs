@@ -3,7 +3,7 @@
 use super::{Checkpointer, Committed, Save};
 use crate::board::Board;
 use crate::run_folder::{DiskError, Event, EventLog};
-use dae_actor::{Actor, ActorRef, Context, Handler, Message};
+use dae_actor::{Actor, ActorRef, AskError, Context, Handler, Message, ReplyTo};
 use dae_collective::Snapshot;
 use serde::Serialize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,12 +25,17 @@ pub struct Recorder {
     /// The last committed step: a run's steps follow each other, and this is where that is asserted.
     step: u64,
     broken: Option<String>,
+    /// Checkpoints on their way to the disk.
+    saving: usize,
+    /// Who waits until all is there.
+    waiting: Option<ReplyTo<Result<(), String>>>,
 }
 
 impl Recorder {
     /// A recorder that goes on after `step` committed steps.
     pub fn new(log: EventLog, board: Arc<Board>, checkpointer: ActorRef<Checkpointer>, step: u64) -> Self {
-        Self { log, board, checkpointer, listeners: Vec::new(), step, broken: None }
+        let listeners = Vec::new();
+        Self { log, board, checkpointer, listeners, step, broken: None, saving: 0, waiting: None }
     }
 
     fn write(&mut self, event: &impl Serialize) {
@@ -130,32 +135,51 @@ impl Handler<Keep> for Recorder {
         self.check(synced);
         let Keep { snapshot, loss } = keep;
         let (step, checkpointer) = (snapshot.step, self.checkpointer.clone());
+        self.saving += 1;
         let saved = async move { checkpointer.ask(Save { snapshot, loss }, SAVED_BY).await };
         context.spawn(saved, move |me, saved, _| {
-            let cause = match saved {
-                Ok(Ok(path)) => {
-                    return me.write(&Event::Checkpoint { step, path: path.display().to_string() });
-                }
-                Ok(Err(e)) => e.to_string(),
-                Err(e) => e.to_string(),
-            };
-            tracing::error!(step, cause, "the checkpoint could not be written; training goes on");
-            me.write(&Event::CheckpointFailed { step, cause });
+            me.saving -= 1;
+            me.saved(step, saved);
+            me.settle();
         });
     }
 }
 
-/// Brings the log to the disk. Answers with what went wrong with it, if anything did.
-pub struct Sync;
+impl Recorder {
+    fn saved(&mut self, step: u64, saved: Result<<Save as Message>::Reply, AskError>) {
+        let cause = match saved {
+            Ok(Ok(path)) => return self.write(&Event::Checkpoint { step, path: path.display().to_string() }),
+            Ok(Err(e)) => e.to_string(),
+            Err(e) => e.to_string(),
+        };
+        tracing::error!(step, cause, "the checkpoint could not be written; training goes on");
+        self.write(&Event::CheckpointFailed { step, cause });
+    }
+
+    /// Answers who waits, once nothing is on its way to the disk any more.
+    fn settle(&mut self) {
+        if self.saving > 0 {
+            return;
+        }
+        if let Some(waiting) = self.waiting.take() {
+            let synced = self.log.sync();
+            self.check(synced);
+            waiting.send(self.broken.clone().map_or(Ok(()), Err));
+        }
+    }
+}
+
+/// Brings the log to the disk, and waits for the checkpoints that are on their way there. It is answered with what went
+/// wrong with the log, if anything did.
+pub struct Sync(pub ReplyTo<Result<(), String>>);
 
 impl Message for Sync {
-    type Reply = Result<(), String>;
+    type Reply = ();
 }
 
 impl Handler<Sync> for Recorder {
-    fn handle(&mut self, _: Sync, _: &mut Context<'_, Self>) -> Result<(), String> {
-        let synced = self.log.sync();
-        self.check(synced);
-        self.broken.clone().map_or(Ok(()), Err)
+    fn handle(&mut self, Sync(waiting): Sync, _: &mut Context<'_, Self>) {
+        self.waiting = Some(waiting);
+        self.settle();
     }
 }

@@ -127,6 +127,8 @@ section! {
         emphasis_corrupted: f64 = 1.0, Key::float(0.0, 1e6);
         /// Weight of the loss where the input was left clean.
         emphasis_clean: f64 = 1.0, Key::float(0.0, 1e6);
+        /// The folder of a run whose newest checkpoint gives the parameters to start with, instead of random ones.
+        init: Option<String> = None, Key::new(Rule::Text).free();
         /// Settings of a model your program registers.
         options: Table = Table::new(), Key::new(Rule::Table);
     }

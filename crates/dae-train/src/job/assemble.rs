@@ -1,0 +1,54 @@
+//! From a plan to the parts of a run.
+
+use crate::actors::Group;
+use crate::backend::Backend;
+use crate::data::{Corruption, CorruptionKind, Dataset, Feeder, Sampler, Shares};
+use crate::optimizer::Rule;
+use crate::topology::{Plan, Topology};
+use dae_collective::Arena;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The facts its workers share, the memory among them.
+pub(super) fn group(plan: &Plan, backend: Arc<dyn Backend>, dataset: &dyn Dataset) -> Arc<Group> {
+    let topology = plan.topology();
+    let rule = Rule::new(plan.optimizer());
+    let stall = Duration::from_secs(topology.job.stall_timeout_s);
+    let states = rule.state_names().len();
+    let model = &topology.model;
+    Arc::new(Group {
+        arena: Arena::new(backend.layout().len(), states, plan.workers(), stall),
+        rule,
+        base_rate: plan.optimizer().lr(),
+        learning_rate: plan.learning_rate().clone(),
+        clip: plan.clip(),
+        shares: Shares { workers: plan.workers(), accum: plan.accum(), batch: plan.batch() },
+        total_samples: plan.total_samples(dataset.len()),
+        total_steps: plan.steps(dataset.len()),
+        checkpoint_every: topology.checkpoint.every,
+        prefetch: topology.data.prefetch as usize,
+        features: dataset.features(),
+        with_mask: model.emphasis_corrupted != model.emphasis_clean,
+        stall,
+        pin: topology.placement.pin,
+        backend,
+    })
+}
+
+/// The samples of a run, in its order, corrupted as its topology says.
+pub fn feeder(plan: &Plan, dataset: &Arc<dyn Dataset>) -> Feeder {
+    let sampler = Sampler::new(plan.seed(), plan.samples(dataset.len()), plan.topology().data.shuffle);
+    Feeder::new(dataset.clone(), sampler, corruption(plan.topology()), plan.seed())
+}
+
+/// The corruption a topology asks for.
+pub fn corruption(topology: &Topology) -> Corruption {
+    let section = &topology.data.corruption;
+    let kind = match section.kind.as_str() {
+        "masking" => CorruptionKind::Masking,
+        "salt_and_pepper" => CorruptionKind::SaltAndPepper,
+        "gaussian" => CorruptionKind::Gaussian,
+        _ => CorruptionKind::None,
+    };
+    Corruption { kind, level: section.level as f32, fresh: section.fresh }
+}
