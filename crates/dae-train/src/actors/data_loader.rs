@@ -1,7 +1,9 @@
 //! The data loader: fills batches ahead of its worker.
 
-use crate::data::{Batch, Feeder, Shares};
+use super::Group;
+use crate::data::{Batch, Feeder};
 use dae_actor::{Actor, Context, Handler, Message};
+use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
 /// Fills one rank's micro-batches in the order of the steps, as many ahead as there are buffers: a buffer is the
@@ -9,8 +11,7 @@ use std::sync::mpsc::SyncSender;
 pub struct DataLoader {
     rank: usize,
     feeder: Feeder,
-    shares: Shares,
-    total: u64,
+    group: Arc<Group>,
     out: Option<Output>,
 }
 
@@ -22,16 +23,16 @@ struct Output {
 }
 
 impl DataLoader {
-    /// The loader of `rank`'s share of a run over `total` samples.
-    pub fn new(rank: usize, feeder: Feeder, shares: Shares, total: u64) -> Self {
-        Self { rank, feeder, shares, total, out: None }
+    /// The loader of `rank`'s share.
+    pub fn new(rank: usize, feeder: Feeder, group: Arc<Group>) -> Self {
+        Self { rank, feeder, group, out: None }
     }
 
     fn fill(&mut self, mut batch: Batch) {
         let Some(out) = &mut self.out else { return };
-        self.feeder.fill(self.shares.grain(out.step, self.rank, out.micro, self.total), &mut batch);
+        self.feeder.fill(self.group.grain(out.step, self.rank, out.micro), &mut batch);
         out.micro += 1;
-        if out.micro == self.shares.accum {
+        if out.micro == self.group.shares.accum {
             (out.step, out.micro) = (out.step + 1, 0);
         }
         // There is room for every buffer that exists; a worker that has gone away wants no more.

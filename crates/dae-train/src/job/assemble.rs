@@ -1,6 +1,6 @@
 //! From a plan to the parts of a run.
 
-use crate::actors::Group;
+use crate::actors::{Group, TakenUp};
 use crate::backend::Backend;
 use crate::data::{Corruption, CorruptionKind, Dataset, Feeder, Sampler, Shares};
 use crate::optimizer::Rule;
@@ -10,8 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The facts its workers share, the memory among them.
-pub(super) fn group(plan: &Plan, backend: Arc<dyn Backend>, dataset: &dyn Dataset) -> Arc<Group> {
+pub(super) fn group(
+    plan: &Plan,
+    backend: Arc<dyn Backend>,
+    dataset: &dyn Dataset,
+    taken_up: TakenUp,
+) -> Arc<Group> {
     let topology = plan.topology();
+    let (total_steps, total_samples) = length(plan, dataset.len(), taken_up);
     let rule = Rule::new(plan.optimizer());
     let stall = Duration::from_secs(topology.job.stall_timeout_s);
     let states = rule.state_names().len();
@@ -23,8 +29,9 @@ pub(super) fn group(plan: &Plan, backend: Arc<dyn Backend>, dataset: &dyn Datase
         learning_rate: plan.learning_rate().clone(),
         clip: plan.clip(),
         shares: Shares { workers: plan.workers(), accum: plan.accum(), batch: plan.batch() },
-        total_samples: plan.total_samples(dataset.len()),
-        total_steps: plan.steps(dataset.len()),
+        taken_up,
+        total_samples,
+        total_steps,
         checkpoint_every: topology.checkpoint.every,
         prefetch: topology.data.prefetch as usize,
         features: dataset.features(),
@@ -33,6 +40,24 @@ pub(super) fn group(plan: &Plan, backend: Arc<dyn Backend>, dataset: &dyn Datase
         pin: topology.placement.pin,
         backend,
     })
+}
+
+/// The steps and the samples of the whole run, one that goes on from here. A step that a shorter run had cut short, at
+/// its end, stays as it was.
+fn length(plan: &Plan, in_dataset: usize, from: TakenUp) -> (u64, u64) {
+    let global = plan.global_batch() as u64;
+    match plan.topology().job.epochs {
+        Some(_) => {
+            let samples = plan.total_samples(in_dataset);
+            let ahead = samples.saturating_sub(from.cursor).div_ceil(global);
+            (from.step.saturating_add(ahead).max(1), samples)
+        }
+        None => {
+            let steps = plan.steps(in_dataset);
+            let ahead = steps.saturating_sub(from.step).saturating_mul(global);
+            (steps, from.cursor.saturating_add(ahead))
+        }
+    }
 }
 
 /// The samples of a run, in its order, corrupted as its topology says.

@@ -5,6 +5,7 @@ use crate::actors::{Checkpointer, End, Ended, Recorder, Save, Sync};
 use crate::board::Board;
 use crate::run_folder::Event;
 use dae_actor::ActorRef;
+use dae_collective::Snapshot;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,41 +35,78 @@ pub struct Report {
     pub params: Option<Vec<f32>>,
 }
 
+/// The checkpoint a run went on from.
+pub(super) struct Standing {
+    pub(super) step: u64,
+    pub(super) path: PathBuf,
+    pub(super) loss: Option<f64>,
+}
+
 /// Writes down how it ended: the log first, then the checkpoint.
 pub(super) async fn finish(
     end: End,
+    standing: Option<Standing>,
     recorder: &ActorRef<Recorder>,
     checkpointer: &ActorRef<Checkpointer>,
     board: &Board,
 ) -> Result<Report, JobError> {
-    let params = end.snapshot.as_ref().map(|s| s.params().to_vec());
-    let step = end.step;
-    let (waiting, synced) = dae_actor::reply("recorder");
-    recorder.ask(Sync(waiting), PROMPT).await?;
-    if let Err(cause) = synced.within(SAVED_BY).await? {
+    let End { how, step, loss, snapshot, pace, restarts } = end;
+    let params = snapshot.as_ref().map(|s| s.params().to_vec());
+    // What the log cannot take must not cost the state.
+    if let Err(cause) = synced(recorder).await {
         tracing::error!(cause, "the log of events is not whole");
     }
-    let checkpoint = match end.snapshot {
-        Some(snapshot) => Some(checkpointer.ask(Save { snapshot, loss: end.loss }, SAVED_BY).await??),
-        None => None,
+    // Where all steps had been done before, the checkpoint that says so stands.
+    let standing = standing.filter(|s| s.step == step);
+    let loss = loss.or(standing.as_ref().and_then(|s| s.loss));
+    let mut events = Vec::new();
+    let saved = match (snapshot, standing) {
+        (None, _) => Ok(None),
+        (Some(_), Some(standing)) => Ok(Some(standing.path)),
+        (Some(snapshot), None) => {
+            let saved = save(snapshot, loss, checkpointer).await;
+            events.push(match &saved {
+                Ok(path) => Event::Checkpoint { step, path: path.display().to_string() },
+                Err(e) => Event::CheckpointFailed { step, cause: e.to_string() },
+            });
+            saved.map(Some)
+        }
     };
-    if let Some(path) = &checkpoint {
-        recorder.ask(Event::Checkpoint { step, path: path.display().to_string() }, PROMPT).await?;
+    events.push(match (&saved, &how) {
+        (Err(e), _) => Event::Failed { step, cause: e.to_string() },
+        (_, Ended::Finished) => Event::Finished { step, loss: loss.unwrap_or(f64::NAN) },
+        (_, Ended::Stopped(why)) => Event::Stopped { step, reason: why.clone() },
+        (_, Ended::Failed(cause)) => Event::Failed { step, cause: cause.clone() },
+    });
+    let mut told = Ok(());
+    for event in events {
+        told = told.and(recorder.ask(event, PROMPT).await);
     }
-    let last = match &end.how {
-        Ended::Finished => Event::Finished { step, loss: end.loss.unwrap_or(f64::NAN) },
-        Ended::Stopped(why) => Event::Stopped { step, reason: why.clone() },
-        Ended::Failed(cause) => Event::Failed { step, cause: cause.clone() },
-    };
-    recorder.ask(last, PROMPT).await?;
+    let checkpoint = saved?;
+    told?;
     Ok(Report {
-        how: end.how,
+        how,
         step,
-        loss: end.loss,
-        samples_per_s: end.pace.map(|p| p.samples as f64 / p.seconds),
-        restarts: end.restarts,
+        loss,
+        samples_per_s: pace.map(|p| p.samples as f64 / p.seconds),
+        restarts,
         slowest: board.read().slowest,
         checkpoint,
         params,
     })
+}
+
+/// Waits until the log, and the checkpoints that are on their way, are on the disk.
+async fn synced(recorder: &ActorRef<Recorder>) -> Result<(), String> {
+    let (waiting, done) = dae_actor::reply("recorder");
+    recorder.ask(Sync(waiting), SAVED_BY).await.map_err(|e| e.to_string())?;
+    done.within(SAVED_BY).await.map_err(|e| e.to_string())?
+}
+
+async fn save(
+    snapshot: Snapshot,
+    loss: Option<f64>,
+    checkpointer: &ActorRef<Checkpointer>,
+) -> Result<PathBuf, JobError> {
+    Ok(checkpointer.ask(Save { snapshot, loss }, SAVED_BY).await??)
 }

@@ -2,10 +2,11 @@
 
 use super::assemble::{feeder, group};
 use super::origin::{agree, inherited};
-use super::report::{PROMPT, finish};
+use super::report::{PROMPT, Standing, finish};
 use super::{JobError, JobHandle, Report};
 use crate::actors::{
-    AllReduceCoordinator, Checkpointer, DataLoader, GradientWorker, Group, Listen, Listener, Recorder, Train,
+    AllReduceCoordinator, Checkpointer, DataLoader, GradientWorker, Group, Listen, Listener, Recorder,
+    TakenUp, Train,
 };
 use crate::backend::Backend;
 use crate::board::Board;
@@ -27,6 +28,8 @@ pub struct Job {
     meta: Meta,
     checkpoints: PathBuf,
     first: u64,
+    /// The loss of the step it goes on from.
+    loss: Option<f64>,
     /// The checkpoint it goes on from.
     pub resumed: Option<PathBuf>,
     /// Checkpoints that were passed over since they are damaged, with what is wrong with them.
@@ -47,10 +50,12 @@ impl Job {
         folder: &RunFolder,
         resume: bool,
     ) -> Result<Self, JobError> {
-        let group = group(&plan, backend, &*dataset);
-        let layout = group.backend.layout();
         let found =
             if resume { checkpoint::newest_valid(&folder.checkpoints())? } else { Default::default() };
+        let taken_up =
+            found.checkpoint.as_ref().map(|c| TakenUp { step: c.meta.step, cursor: c.meta.cursor });
+        let group = group(&plan, backend, &*dataset, taken_up.unwrap_or_default());
+        let layout = group.backend.layout();
         if found.checkpoint.is_none() && !found.skipped.is_empty() {
             return Err(JobError::NoneValid(found.skipped));
         }
@@ -108,6 +113,7 @@ impl Job {
             meta,
             checkpoints: folder.checkpoints(),
             first,
+            loss: found.checkpoint.and_then(|c| c.meta.loss),
             resumed: found.path,
             skipped: found.skipped,
             board: Arc::default(),
@@ -161,7 +167,9 @@ impl Job {
         coordinator.ask(Train { first: self.first, done }, PROMPT).await?;
         // Training takes as long as it takes; each of its steps has a bound of its own.
         let end = end.within(Duration::from_secs(1 << 31)).await?;
-        finish(end, &recorder, &checkpointer, &self.board).await
+        let (step, loss) = (self.first, self.loss);
+        let standing = self.resumed.map(|path| Standing { step, path, loss });
+        finish(end, standing, &recorder, &checkpointer, &self.board).await
     }
 
     fn start_checkpointer(&self, system: &mut System) -> ActorRef<Checkpointer> {
@@ -187,8 +195,8 @@ fn start_workers(
                 .own_thread()
                 .restart(restart)
                 .mailbox(2 * (group.prefetch + 2));
-            let (feeder, shares, total) = (feeder.clone(), group.shares, group.total_samples);
-            let loader = system.start(spawn, move || DataLoader::new(rank, feeder.clone(), shares, total));
+            let (feeder, all) = (feeder.clone(), group.clone());
+            let loader = system.start(spawn, move || DataLoader::new(rank, feeder.clone(), all.clone()));
             let spawn = Spawn::named(format!("worker {rank}")).own_thread().restart(restart);
             let (group, recorder) = (group.clone(), (rank == 0).then(|| recorder.clone()));
             system.start(spawn, move || {
