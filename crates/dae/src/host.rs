@@ -17,7 +17,8 @@ use toml::Table;
 
 type MakeModel = Box<dyn Fn(&ModelSection) -> Result<Arc<dyn Model>, String>>;
 type MakeData = Box<dyn Fn(&topology::Data, Part) -> Result<Arc<dyn Dataset>, String>>;
-type MakeActor = Box<dyn Fn(&mut System, &Table, JobHandle) -> Result<Listener, String>>;
+type StartActor = Box<dyn Fn(&mut System, &Table, JobHandle) -> Listener>;
+type TryActor = Box<dyn Fn(&Table) -> Result<(), String>>;
 
 /// Which samples are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub enum Part {
 pub struct Host {
     models: BTreeMap<String, MakeModel>,
     data: BTreeMap<String, MakeData>,
-    actors: BTreeMap<String, MakeActor>,
+    actors: BTreeMap<String, (TryActor, StartActor)>,
 }
 
 /// A host of the stock kinds; add your own, then [`Host::run`] it.
@@ -73,20 +74,20 @@ impl Host {
         make: impl Fn(&Table, JobHandle) -> Result<A, String> + Send + Sync + 'static,
     ) -> Self {
         let (name, make) = (kind.to_owned(), Arc::new(make));
-        let start = move |system: &mut System, options: &Table, job: JobHandle| {
-            // Made once here, so that what is wrong with its settings is an error and not a panic on its thread.
-            make(options, job.clone()).map(drop)?;
+        // Made once to no purpose, so that what is wrong with its settings is an error before the run, not a panic in it.
+        let attempt = {
+            let make = make.clone();
+            move |options: &Table| make(options, JobHandle::detached()).map(drop)
+        };
+        let start = move |system: &mut System, options: &Table, job: JobHandle| -> Listener {
             let (make, options) = (make.clone(), options.clone());
             let actor = system.start(Spawn::named(&name).own_thread(), move || {
                 make(&options, job.clone())
                     .unwrap_or_else(|cause| panic!("{} cannot start: {cause}", A::KIND))
             });
-            let listener: Listener = Box::new(move |committed| {
-                !matches!(actor.tell(committed.clone()), Err(TellError::Stopped(..)))
-            });
-            Ok(listener)
+            Box::new(move |committed| !matches!(actor.tell(committed.clone()), Err(TellError::Stopped(..))))
         };
-        self.actors.insert(kind.into(), Box::new(start));
+        self.actors.insert(kind.into(), (Box::new(attempt), Box::new(start)));
         self
     }
 
@@ -138,17 +139,23 @@ impl Host {
         self.data.get(&section.kind).map(|make| make(section, part))
     }
 
+    /// Tries a topology's actors, before anything is begun.
+    pub(crate) fn try_actors(&self, actors: &BTreeMap<String, Table>) -> Result<(), String> {
+        actors.iter().try_for_each(|(kind, options)| {
+            let (attempt, _) =
+                self.actors.get(kind).ok_or_else(|| format!("this host has no actor `{kind}`"))?;
+            attempt(options).map_err(|e| format!("[actors.{kind}] {e}"))
+        })
+    }
+
     /// Starts a topology's actors.
     pub(crate) fn start_actors(
         &self,
         system: &mut System,
         actors: &BTreeMap<String, Table>,
         job: &JobHandle,
-    ) -> Result<Vec<Listener>, String> {
-        let start = |(kind, options): (&String, &Table)| {
-            let start = self.actors.get(kind).ok_or_else(|| format!("this host has no actor `{kind}`"))?;
-            start(system, options, job.clone()).map_err(|e| format!("[actors.{kind}] {e}"))
-        };
-        actors.iter().map(start).collect()
+    ) -> Vec<Listener> {
+        let known = actors.iter().filter_map(|(kind, options)| Some((&self.actors.get(kind)?.1, options)));
+        known.map(|(start, options)| start(system, options, job.clone())).collect()
     }
 }

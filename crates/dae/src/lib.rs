@@ -39,6 +39,9 @@ mod souvenirs;
 
 pub use host::{Host, host};
 
+/// The table of an actor's or a model's own settings, and a value in it.
+pub use toml::{Table, Value};
+
 /// Actors: the traits, references, supervision.
 pub use dae_actor as actor;
 /// The schedule algebra.

@@ -30,6 +30,8 @@ pub(crate) fn prepare(host: &Host, plan: Plan) -> Result<Prepared, Failure> {
     let facts = DataFacts { samples: dataset.len(), shape: dataset.shape().to_vec() };
     plan.fit(&facts).map_err(Failure::invalid)?;
     let backend = backend(host, &plan, dataset.shape(), plan.batch())?;
+    host.try_actors(&plan.topology().actors)
+        .map_err(|e| Failure { exit: Exit::Invalid, report: miette::miette!("{e}") })?;
     Ok(Prepared { plan, dataset, backend })
 }
 

@@ -62,7 +62,7 @@ fn train(host: &Host, job: Job, plan: &Plan, bar: &ProgressBar) -> Result<(Repor
         let report = job
             .run(&mut system, |system, handle| {
                 listen = Some(tokio::task::spawn_local(signals::listen(handle.clone(), bar.clone())));
-                host.start_actors(system, actors, &handle)
+                Ok(host.start_actors(system, actors, &handle))
             })
             .await;
         follow.abort();

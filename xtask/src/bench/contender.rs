@@ -154,7 +154,7 @@ mod tests {
             [
                 "model.layers=[784,512,64,512,784]",
                 "schedule.word=\"split 2 | step adam(1e-3)\"",
-                "job.steps=150",
+                "job.steps=160",
                 "data.batch=128",
                 "checkpoint.every=0",
             ]

@@ -10,7 +10,7 @@ const PLAN: &[(&str, &[&str])] = &[
     ("xtask", &[]),
     ("dae-node", &["dae-train", "dae-actor", "dae-schedule", "dae-net"]),
     ("dae", &["dae-torch", "dae-train", "dae-actor", "dae-schedule", "dae-collective", "dae-net"]),
-    ("dae-torch", &["dae-train", "dae-collective"]),
+    ("dae-torch", &["dae-train", "dae-schedule", "dae-collective"]),
     ("dae-train", &["dae-actor", "dae-schedule", "dae-collective"]),
     ("dae-actor", &["dae-net"]),
     ("dae-schedule", &[]),

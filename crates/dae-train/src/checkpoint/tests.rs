@@ -1,3 +1,5 @@
+//! Checkpoints written, damaged, and read back.
+
 use super::folder::{MANIFEST, MODEL, OPTIMIZER};
 use super::*;
 use crate::layout::Layout;

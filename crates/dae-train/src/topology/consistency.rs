@@ -210,7 +210,7 @@ impl Check<'_> {
         let names: Vec<_> = known.iter().map(String::as_str).collect();
         let fix = match nearest(name, names.iter().copied()) {
             Some(meant) => format!("did you mean \"{meant}\"?"),
-            None if names.is_empty() => format!("your program must register it: .{what}::<YourType>()"),
+            None if names.is_empty() => format!("your program must register it: .{what}(\"{name}\", ...)"),
             None => format!("this program knows {}; register others in your own", names.join(", ")),
         };
         self.report(

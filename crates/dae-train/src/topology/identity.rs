@@ -12,10 +12,10 @@ use super::sections::SECTIONS;
 
 impl Plan {
     /// A hash, in hexadecimal, of all that a resumed run must have in common with the one that wrote the
-    /// checkpoint: the model, its loss, the data's kind and order, corruption, schedule, rates, seed, and actors.
+    /// checkpoint: the model, its loss, the data's kind and order, corruption, schedule, rates and seed.
     ///
     /// Free to change are the name and the length of the run, restarts and the stall timeout, the checkpoint
-    /// section, where the data lies and how far it is read ahead, and the placement: moving a run to another
+    /// section, the actors that look on, where the data lies and how far it is read ahead, and the placement: moving a run to another
     /// machine is what resuming is for. The schedule counts in its normal form, so that another spelling of the
     /// same word is the same run. Two things follow from this. Under `cosine` another length bends the rest of the
     /// curve; and another number of threads may round the last bits otherwise.
@@ -48,13 +48,12 @@ impl Plan {
 /// The keys that must be equal, by dotted name, with their values in TOML.
 fn bound(topology: &Topology) -> BTreeMap<String, String> {
     let mut topology = topology.clone();
+    topology.actors.clear();
     if let Ok(word) = dae_schedule::parse(&topology.schedule.word) {
         topology.schedule.word = word.normal().to_string();
     }
     let mut keys = BTreeMap::new();
     flatten("", &Table::try_from(&topology).unwrap_or_default(), &mut keys);
-    // An actor without settings has no leaves, and is there all the same.
-    keys.extend(topology.actors.keys().map(|name| (format!("actors.{name}"), "an actor".into())));
     for key in SECTIONS.iter().flat_map(|s| s.keys).filter(|k| k.free) {
         keys.remove(&key.dotted());
     }

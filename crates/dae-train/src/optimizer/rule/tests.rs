@@ -1,3 +1,5 @@
+//! Rules against PyTorch's trajectories and a reference in f64.
+
 use super::*;
 use proptest::prelude::*;
 
