@@ -71,32 +71,35 @@ impl AllReduceCoordinator {
             let lease = async move { worker.ask(Lease { first }, deadline).await };
             context.spawn(lease, move |me, end, context| me.ended(rank, end, context));
         }
-        self.watch(context);
+        self.watch(false, context);
     }
 
-    /// Looks again, once a step may take no longer, whether one was committed.
-    fn watch(&self, context: &mut Context<'_, Self>) {
+    /// Looks again, once a step may take no longer, whether one was committed. `told`: the group was broken when
+    /// somebody looked before.
+    fn watch(&self, told: bool, context: &mut Context<'_, Self>) {
         let (generation, seen) = (self.generation, self.group.arena.progress());
         let deadline = tokio::time::Instant::now() + self.group.stall;
         context.spawn(tokio::time::sleep_until(deadline), move |me, (), context| {
             if me.generation == generation && me.done.is_some() {
-                me.overdue(seen, context);
+                me.overdue(seen, told, context);
             }
         });
     }
 
     /// The barrier notices who is late to it; this notices when nobody comes, or somebody never comes back.
-    fn overdue(&mut self, seen: u64, context: &mut Context<'_, Self>) {
+    fn overdue(&mut self, seen: u64, told: bool, context: &mut Context<'_, Self>) {
         let arena = &self.group.arena;
         let missing: Vec<_> = (0..self.ends.len()).filter(|rank| self.ends[*rank].is_none()).collect();
         match (arena.broken(), missing.first()) {
-            _ if arena.progress() != seen => self.watch(context),
+            _ if arena.progress() != seen => self.watch(false, context),
             (None, Some(rank)) => {
                 let cause =
                     format!("no step was committed within {:?} (job.stall_timeout_s)", self.group.stall);
                 arena.break_with(Broken::Left { rank: *rank, cause });
-                self.watch(context);
+                self.watch(true, context);
             }
+            // It broke since somebody looked last, perhaps just now.
+            (Some(_), Some(_)) if !told => self.watch(true, context),
             // It was told, and did not come back: its own code holds it.
             (Some(broken), Some(_)) => {
                 let stall = self.group.stall;
@@ -191,11 +194,12 @@ fn not_finite(ends: &[Result<LeaseEnd, AskError>]) -> Option<(u64, String)> {
         Ok(LeaseEnd::NonFinite { step, what, mine }) => Some((step, what, mine)),
         _ => None,
     });
-    // The one whose own numbers were bad says it best.
-    let (step, what, _) = bad.max_by_key(|(.., mine)| **mine)?;
+    // The one whose own numbers were bad says it best; of several, the first rank.
+    let (step, what, _) = bad.rev().max_by_key(|(.., mine)| **mine)?;
     let cause = format!(
-        "{what} was not a finite number in step {step}; all workers stopped there. The last checkpoint is from \
-         before it: try a smaller learning rate, clip=1.0 after the optimizer, or look at the data"
+        "{what} was not a finite number in step {step}; all workers stopped there. A \
+         checkpoint, where there is one, is from before it. Begin anew with a smaller learning rate, or with \
+         clip=1.0 after the optimizer, or look at the data"
     );
     Some((*step, cause))
 }

@@ -106,7 +106,10 @@ fn finite(member: &mut Member, step: u64, commit: &Commit, bad: Option<usize>) -
     if bad.is_some() {
         // The slots still hold the step's gradients: whose was it?
         let mine = member.slot().iter().any(|g| !g.is_finite());
-        let what = format!("the gradient of worker {}", member.rank());
+        let what = match mine {
+            true => format!("the gradient of worker {}", member.rank()),
+            false => "the sum of the gradients".into(),
+        };
         return Err(Halt::NonFinite { step, what, mine });
     }
     Ok(())

@@ -160,7 +160,7 @@ impl Job {
                 AllReduceCoordinator::new(group.clone(), workers.clone(), recorder.clone(), restarts)
             })
         };
-        for listener in join(system, JobHandle(coordinator.clone())).map_err(JobError::UserActor)? {
+        for listener in join(system, JobHandle(Some(coordinator.clone()))).map_err(JobError::UserActor)? {
             recorder.ask(Listen(listener), PROMPT).await?;
         }
         let (done, end) = dae_actor::reply("coordinator");
