@@ -1,0 +1,34 @@
+//! Whole runs of [`dae_train::job::Job`]: real actors, real files, a small model in plain Rust.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `linear` | the model: a linear denoising autoencoder, and the mischief it can be told to do |
+//! | `made_up` | the dataset |
+//! | `rig` | a folder, a topology, and one run in it, watched so that no test can hang |
+//! | `log` | what a run's event log says |
+//! | `oracle` | the same training in one thread and f64 |
+//! | `bits` | the same topology gives the same bits; what stands left of `step` changes nothing; rates, clipping |
+//! | `tails` | sizes that do not divide |
+//! | `resume` | stopping, crashing, and going on |
+//! | `lengths` | going on from a checkpoint with another length, or under what must not differ |
+//! | `failures` | workers, models and data that fail |
+//! | `not_finite` | losses and gradients that are not numbers |
+//! | `checkpoints` | when the state is saved, and disks that refuse |
+//! | `listeners` | who is told of committed steps |
+//! | `endurance` | slow parts, many workers, a rank that lets the others wait |
+#![allow(clippy::unwrap_used)]
+
+mod bits;
+mod checkpoints;
+mod endurance;
+mod failures;
+mod lengths;
+mod linear;
+mod listeners;
+mod log;
+mod made_up;
+mod not_finite;
+mod oracle;
+mod resume;
+mod rig;
+mod tails;
