@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`libtorch`] | finding or downloading libtorch, and the link to it |
 //! | [`tasks`] | build, demo, test, lint: lists of commands |
-//! | [`bench`] | our training speed beside that of other tools |
+//! | [`mod@bench`] | our training speed beside that of other tools |
 //! | [`workspace`] | where things lie, and how cargo is called |
 //! | [`step`] | one command: printed, then run |
 //! | [`failure`], [`progress`] | what a person sees |

@@ -7,8 +7,9 @@ use dae_train::data::{DataError, IdxImages, mnist_path};
 use dae_train::topology::{self, Data, DataFacts, Kinds, Plan, Topology};
 
 use crate::cli::{CheckArgs, TopologyArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::host;
+use dae_train::exit::Exit;
 
 /// Checks a topology, against its data too if they are on this machine, and summarises its plan.
 pub fn check(args: &CheckArgs) -> Result<Vec<u8>, Failure> {

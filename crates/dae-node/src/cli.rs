@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::exit::CODES;
+use dae_train::exit::CODES;
+use dae_train::topology::assignment;
 
 /// Distributed training as actors.
 #[derive(Debug, Parser)]
@@ -130,13 +131,6 @@ pub enum Dataset {
 pub enum TopologyCommand {
     /// Print the JSON schema of topology files, for editors
     Schema,
-}
-
-fn assignment(text: &str) -> Result<String, String> {
-    match text.split_once('=') {
-        Some((key, _)) if !key.trim().is_empty() => Ok(text.to_owned()),
-        _ => Err("write KEY=VALUE, such as data.batch=64".to_owned()),
-    }
 }
 
 #[cfg(test)]

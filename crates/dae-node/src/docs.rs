@@ -5,7 +5,8 @@ use std::path::Path;
 use clap::CommandFactory;
 
 use crate::cli::Cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
+use dae_train::exit::Exit;
 
 /// The completion script of `shell`.
 pub fn completions(shell: clap_complete::Shell) -> Vec<u8> {

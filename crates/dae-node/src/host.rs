@@ -11,7 +11,8 @@ use std::process::{Command, Stdio};
 
 use crate::check;
 use crate::cli::{CheckArgs, EvalArgs, HostArgs, RunArgs, TopologyArgs};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
+use dae_train::exit::Exit;
 
 const STOCK: &str = "dae-host";
 

@@ -3,7 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `cli` | commands and options; parsing does nothing but check them |
-//! | `exit` | exit codes, and a failure with its code |
+//! | `exit` | a failure with its exit code |
 //! | `host` | becoming the host process that runs a job |
 //! | `check` | a topology looked at before anything is started |
 //! | `fetch` | datasets brought to this machine |
@@ -21,7 +21,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use cli::{Cli, Command, DataCommand, Dataset, TopologyCommand};
-use exit::{Exit, Failure};
+use dae_train::exit::Exit;
+use exit::Failure;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {

@@ -5,6 +5,7 @@
 //! | [`topology`] | a TOML file or its Rust builder, checked, compiled to a [`topology::Plan`] |
 //! | [`data`] | datasets, the order of samples, corruption, batches |
 //! | [`actors`] | data loader, gradient worker, all-reduce coordinator, checkpointer, recorder |
+//! | [`exit`] | how every program ends |
 //! | [`job`] | puts the actors together, trains, and says how it ended |
 //! | [`backend`] | the seam to what computes gradients |
 //! | [`board`] | where progress can be read |
@@ -19,6 +20,7 @@ pub mod backend;
 pub mod board;
 pub mod checkpoint;
 pub mod data;
+pub mod exit;
 pub mod job;
 pub mod layout;
 pub mod metrics;

@@ -1,11 +1,13 @@
 //! Commands and options of a host. `dae-node` has the same and more, and hands these over.
 
 use clap::{Args, Parser, Subcommand};
+use dae_train::exit::CODES;
+use dae_train::topology::assignment;
 use std::path::PathBuf;
 
 /// Runs topologies on this machine.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, after_help = CODES, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -27,7 +29,7 @@ pub(crate) struct TopologyArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Override one key, such as data.batch=64
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<String>,
 }
 

@@ -1,12 +1,13 @@
 //! The command `eval`, and the noise it measures with.
 
 use crate::cli::EvalArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::host::{Host, Part};
 use crate::prepare;
-use dae_train::backend::Backend;
-use dae_train::checkpoint;
+use dae_train::backend::{Backend, BackendError};
+use dae_train::checkpoint::{self, Checkpoint};
 use dae_train::data::{Batch, Dataset, Feeder, Sampler};
+use dae_train::exit::Exit;
 use dae_train::job::corruption;
 use dae_train::metrics::{mean_quality, ssim};
 use dae_train::topology::Topology;
@@ -19,7 +20,7 @@ const SEED: u64 = 999;
 const ROWS: usize = 250;
 
 /// How good a model is on samples it has not seen.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Evaluation {
     /// Committed steps.
     step: u64,
@@ -61,9 +62,14 @@ pub(crate) fn evaluate(host: &Host, args: &EvalArgs) -> Result<Exit, Failure> {
     if *backend.layout() != checkpoint.meta.layout {
         return Err(Failure::failed("the checkpoint holds other tensors than this host's model"));
     }
-    let reconstructed = reconstruct(&*backend, &checkpoint.params, &dataset, plan.topology(), dataset.len())
-        .map_err(Failure::failed)?;
-    let evaluation = measure(checkpoint.meta.step, &reconstructed, dataset.shape());
+    let evaluation = measure(&*backend, &checkpoint, &dataset, plan.topology()).map_err(Failure::failed)?;
+    if !evaluation.loss.is_finite() {
+        return Err(Failure::failed(format!(
+            "the model of step {} puts out numbers that are not finite: it has diverged. Begin anew with a smaller \
+             learning rate, or with clip=1.0 after the optimizer",
+            evaluation.step
+        )));
+    }
     if args.json {
         println!("{}", serde_json::to_string(&evaluation).map_err(Failure::failed)?);
     } else {
@@ -72,65 +78,95 @@ pub(crate) fn evaluate(host: &Host, args: &EvalArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Samples, their corrupted versions and what a model makes of those, one after the other.
+/// Some samples, their corrupted versions and what a model makes of those, each one after the other.
 pub(crate) struct Reconstructed {
     pub(crate) clean: Vec<f32>,
     pub(crate) noisy: Vec<f32>,
     pub(crate) denoised: Vec<f32>,
-    pub(crate) features: usize,
-    /// The sum of the loss over samples.
+    /// The sum of the loss over the samples.
     loss: f64,
 }
 
-/// Corrupts the first `count` samples with noise of their own and reconstructs them.
-pub(crate) fn reconstruct(
-    backend: &dyn Backend,
-    params: &[f32],
-    dataset: &Arc<dyn Dataset>,
-    topology: &Topology,
-    count: usize,
-) -> Result<Reconstructed, dae_train::backend::BackendError> {
-    let features = dataset.features();
-    let sampler = Sampler::new(SEED, dataset.len(), false);
-    let feeder = Feeder::new(dataset.clone(), sampler, corruption(topology), SEED);
-    let model = &topology.model;
-    let mut batch = Batch::new(ROWS, features, model.emphasis_corrupted != model.emphasis_clean);
-    let mut out = Reconstructed { clean: vec![], noisy: vec![], denoised: vec![], features, loss: 0.0 };
-    let mut buffer = vec![0.0; ROWS * features];
-    for start in (0..count.min(dataset.len())).step_by(ROWS) {
-        let end = (start + ROWS).min(count).min(dataset.len());
-        feeder.fill(start as u64..end as u64, &mut batch);
-        out.loss += backend.reconstruct(params, &batch, &mut buffer)?;
-        let filled = (end - start) * features;
-        out.clean.extend(&batch.clean[..filled]);
-        out.noisy.extend(&batch.noisy[..filled]);
-        out.denoised.extend(&buffer[..filled]);
-    }
-    Ok(out)
+/// Corrupts samples with noise of their own and lets a model reconstruct them, some at a time.
+pub(crate) struct Reconstruction<'a> {
+    backend: &'a dyn Backend,
+    params: &'a [f32],
+    feeder: Feeder,
+    batch: Batch,
+    buffer: Vec<f32>,
 }
 
-fn measure(step: u64, r: &Reconstructed, shape: &[usize]) -> Evaluation {
-    let samples = r.clean.len() / r.features;
-    let (before, after) =
-        (mean_quality(&r.noisy, &r.clean, r.features), mean_quality(&r.denoised, &r.clean, r.features));
-    let similarity = |images: &[f32]| match shape {
-        [1, height, width] => {
-            let pairs = images.chunks(r.features).zip(r.clean.chunks(r.features));
-            Some(pairs.map(|(a, b)| ssim(a, b, *width, *height)).sum::<f64>() / samples as f64)
+impl<'a> Reconstruction<'a> {
+    pub(crate) fn new(
+        backend: &'a dyn Backend,
+        params: &'a [f32],
+        dataset: &Arc<dyn Dataset>,
+        topology: &Topology,
+    ) -> Self {
+        let model = &topology.model;
+        let with_mask = model.emphasis_corrupted != model.emphasis_clean;
+        let sampler = Sampler::new(SEED, dataset.len(), false);
+        Self {
+            backend,
+            params,
+            feeder: Feeder::new(dataset.clone(), sampler, corruption(topology), SEED),
+            batch: Batch::new(ROWS, dataset.features(), with_mask),
+            buffer: vec![0.0; ROWS * dataset.features()],
         }
-        _ => None,
-    };
-    Evaluation {
-        step,
-        samples,
-        loss: r.loss / samples as f64,
-        mse_corrupted: before.mse,
-        mse: after.mse,
-        psnr_corrupted: before.psnr,
-        psnr: after.psnr,
-        ssim_corrupted: similarity(&r.noisy),
-        ssim: similarity(&r.denoised),
     }
+
+    /// Samples from `start` on, at most [`ROWS`] of them.
+    pub(crate) fn of(&mut self, start: usize, count: usize) -> Result<Reconstructed, BackendError> {
+        let end = start + count.min(ROWS);
+        self.feeder.fill(start as u64..end as u64, &mut self.batch);
+        let loss = self.backend.reconstruct(self.params, &self.batch, &mut self.buffer)?;
+        let filled = self.batch.rows * self.batch.features;
+        Ok(Reconstructed {
+            clean: self.batch.clean[..filled].to_vec(),
+            noisy: self.batch.noisy[..filled].to_vec(),
+            denoised: self.buffer[..filled].to_vec(),
+            loss,
+        })
+    }
+}
+
+/// Measures a checkpoint on all samples of a set.
+fn measure(
+    backend: &dyn Backend,
+    checkpoint: &Checkpoint,
+    dataset: &Arc<dyn Dataset>,
+    topology: &Topology,
+) -> Result<Evaluation, BackendError> {
+    let (features, samples) = (dataset.features(), dataset.len());
+    let mut reconstruction = Reconstruction::new(backend, &checkpoint.params, dataset, topology);
+    let mut sums = Evaluation { step: checkpoint.meta.step, samples, ..Default::default() };
+    if let [1, ..] = *dataset.shape()
+        && dataset.shape().len() == 3
+    {
+        (sums.ssim, sums.ssim_corrupted) = (Some(0.0), Some(0.0));
+    }
+    for start in (0..samples).step_by(ROWS) {
+        let r = reconstruction.of(start, samples - start)?;
+        let part = (r.clean.len() / features) as f64 / samples as f64;
+        let (before, after) =
+            (mean_quality(&r.noisy, &r.clean, features), mean_quality(&r.denoised, &r.clean, features));
+        sums.loss += r.loss / samples as f64;
+        sums.mse_corrupted += before.mse * part;
+        sums.mse += after.mse * part;
+        sums.psnr_corrupted += before.psnr * part;
+        sums.psnr += after.psnr * part;
+        if let ([_, height, width], Some(a), Some(b)) =
+            (dataset.shape(), &mut sums.ssim_corrupted, &mut sums.ssim)
+        {
+            let each = |images: &[f32]| -> f64 {
+                let pairs = images.chunks(features).zip(r.clean.chunks(features));
+                pairs.map(|(x, y)| ssim(x, y, *width, *height)).sum::<f64>() / samples as f64
+            };
+            *a += each(&r.noisy);
+            *b += each(&r.denoised);
+        }
+    }
+    Ok(sums)
 }
 
 fn print_table(e: &Evaluation) {

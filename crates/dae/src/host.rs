@@ -1,13 +1,14 @@
 //! A host: the kinds a program adds to the stock ones, and its command line.
 
 use crate::cli::{Cli, Command};
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::{evaluate, prepare, run};
 use clap::Parser;
 use dae_actor::{Handler, Spawn, System, TellError};
 use dae_torch::Model;
 use dae_train::actors::{Committed, Listener};
 use dae_train::data::Dataset;
+use dae_train::exit::Exit;
 use dae_train::job::JobHandle;
 use dae_train::topology::{self, Kinds, ModelSection};
 use std::collections::BTreeMap;

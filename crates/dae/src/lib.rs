@@ -18,14 +18,16 @@
 //! |---|---|
 //! | `host` | [`Host`]: the kinds a program adds, and its command line |
 //! | `cli` | commands and options |
-//! | `exit` | exit codes, and a failure with its code |
+//! | `exit` | a failure with its exit code |
 //! | `prepare` | from a topology file to what a run needs |
+//! | `budget` | what a run needs of this machine |
 //! | `run` | the command `run` |
 //! | `place` | the folder of a run, where none was named |
 //! | `signals` | Ctrl-C: once to finish the step, twice to leave at once |
 //! | `progress` | the bar, or plain lines where there is no terminal |
 //! | `evaluate` | the command `eval`, and the noise it measures with |
 //! | `souvenirs` | the pictures and the summary a run leaves behind |
+mod budget;
 mod cli;
 mod evaluate;
 mod exit;

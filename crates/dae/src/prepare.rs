@@ -1,11 +1,13 @@
 //! From a topology file to what a run needs: a plan that fits its data, the data, and a model that computes on them.
 
+use crate::budget;
 use crate::cli::TopologyArgs;
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::host::{Host, Part};
 use dae_torch::TorchBackend;
 use dae_train::backend::Backend;
 use dae_train::data::{Dataset, IdxImages, mnist};
+use dae_train::exit::Exit;
 use dae_train::topology::{self, DataFacts, Plan, Topology};
 use std::path::Path;
 use std::sync::Arc;
@@ -52,6 +54,11 @@ pub(crate) fn backend(
         ),
     };
     let model = host.make_model(section).map_err(|e| wrong(&e))?;
+    let sizes =
+        model.parameters().into_iter().map(|p| p.shape.iter().fold(1usize, |n, d| n.saturating_mul(*d)));
+    let parameters = sizes.fold(0usize, usize::saturating_add);
+    let features = shape.iter().fold(1usize, |n, d| n.saturating_mul(*d));
+    budget::check(plan, parameters, features).map_err(Failure::failed)?;
     let threads = plan.topology().placement.threads as usize;
     let backend = TorchBackend::new(model, shape, rows, threads).map_err(|e| wrong(&e))?;
     Ok(Arc::new(backend))

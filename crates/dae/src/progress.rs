@@ -42,7 +42,9 @@ pub(crate) async fn follow(board: Arc<Board>, bar: ProgressBar) {
         if bar.is_hidden() {
             if line.elapsed() >= LINE {
                 line = Instant::now();
-                say(&format!("step {}/{}  {message}", progress.step, bar.length().unwrap_or_default()));
+                bar.set_position(progress.step);
+                let (total, left) = (bar.length().unwrap_or_default(), bar.eta().as_secs());
+                say(&format!("step {}/{total}  {message}  {left} s left", progress.step));
             }
         } else {
             bar.set_position(progress.step);

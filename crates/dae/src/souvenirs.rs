@@ -1,6 +1,6 @@
 //! The pictures and the summary a run leaves behind.
 
-use crate::evaluate::{Reconstructed, reconstruct};
+use crate::evaluate::{Reconstructed, Reconstruction};
 use crate::host::{Host, Part};
 use crate::prepare::{self, Prepared};
 use dae_train::actors::Ended;
@@ -100,11 +100,12 @@ fn draw_reconstructions(
     };
     // Where the samples to evaluate on are missing, those it was trained on show as much.
     let samples = prepare::open(host, &plan.topology().data, Part::Test).unwrap_or_else(|_| dataset.clone());
-    let r = reconstruct(&**backend, params, &samples, plan.topology(), COLUMNS).map_err(|e| e.to_string())?;
-    let Reconstructed { clean, noisy, denoised, features, .. } = &r;
+    let mut maker = Reconstruction::new(&**backend, params, &samples, plan.topology());
+    let count = COLUMNS.min(samples.len());
+    let Reconstructed { clean, noisy, denoised, .. } = &maker.of(0, count).map_err(|e| e.to_string())?;
     let row = |label: &str, values: &Vec<f32>| Row {
         label: label.into(),
-        images: values.chunks(*features).map(<[f32]>::to_vec).collect(),
+        images: values.chunks(height * width).map(<[f32]>::to_vec).collect(),
     };
     let rows = [row("clean", clean), row("corrupted", noisy), row("denoised", denoised)];
     reconstruction(&folder.reconstruction_png(), &rows, width, height).map_err(|e| e.to_string())

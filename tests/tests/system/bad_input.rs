@@ -97,6 +97,21 @@ fn wrong_usage_and_missing_files_have_their_codes() {
     succeed(node(&["check", "examples/mnist-conv/topology.toml"]));
 }
 
+/// All files of a folder, with their bytes.
+fn everything(folder: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut all = vec![];
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(everything(&path));
+        } else {
+            all.push((path.clone(), fs::read(&path).unwrap()));
+        }
+    }
+    all.sort();
+    all
+}
+
 #[test]
 fn a_folder_is_not_overwritten_and_a_resume_says_what_differs() {
     let folders = tempfile::tempdir().unwrap();
@@ -105,7 +120,9 @@ fn a_folder_is_not_overwritten_and_a_resume_says_what_differs() {
     refuse(run(&folder, &["job.steps=40"], &[]), 1, &["--resume", "--run-dir"]);
     let other = ["data.batch=16", "schedule.word=split 2 | step adam(1e-2)"];
     let says = ["data.batch: 16 here, 32 in the checkpoint", "schedule.word", "--run-dir"];
+    let before = everything(&folder);
     refuse(run(&folder, &other, &["--resume"]), 1, &says);
+    assert!(everything(&folder) == before, "a refused resume changes nothing");
     // More steps, and another place for the data, are no other run.
     succeed(run(&folder, &["job.steps=60"], &["--resume"]));
     // A resume with nothing left to do is fine.
@@ -115,17 +132,55 @@ fn a_folder_is_not_overwritten_and_a_resume_says_what_differs() {
 #[test]
 fn a_loss_that_is_no_number_stops_all_and_keeps_the_last_good_checkpoint() {
     let folders = tempfile::tempdir().unwrap();
-    // A learning rate no model survives.
+    // A rate that rises from nothing to what no model survives: good steps first, then one that is not.
     let wild = folders.path().join("wild");
-    let settings = ["schedule.word=split 2 | step sgd(1e30)", "model.loss=mse", "model.output=linear"];
+    let settings = [
+        "schedule.word=split 2 | step sgd(1e30)",
+        "schedule.warmup_steps=100",
+        "model.loss=mse",
+        "model.output=linear",
+        "checkpoint.every=1",
+        "checkpoint.keep=1",
+    ];
     refuse(
         run(&wild, &settings, &[]),
         1,
         &["not a finite number in step", "all workers stopped", "learning rate"],
     );
-    assert!(checkpoints(&wild).is_empty(), "no bad state is kept");
     let log = fs::read_to_string(wild.join("events.ndjson")).unwrap();
     assert!(log.lines().last().unwrap().contains("\"type\":\"failed\""), "{log}");
+    for step in crate::program::losses(&wild) {
+        assert!(step.is_finite());
+    }
+    // What is kept gives a finite loss: the state whose next step failed is not kept.
+    if let Some(kept) = checkpoints(&wild).pop() {
+        let (code, _, stderr) = outcome(node(&["eval", wild.to_str().unwrap()]));
+        assert_eq!(code, 0, "{} is kept: {stderr}", kept.display());
+    }
+}
+
+#[test]
+fn a_model_that_has_diverged_is_not_measured() {
+    let folders = tempfile::tempdir().unwrap();
+    let folder = folders.path().join("run");
+    // One step, whose loss is that of the parameters before it.
+    succeed(run(&folder, &["schedule.word=split 2 | step sgd(1e38)", "job.steps=1"], &[]));
+    refuse(node(&["eval", folder.to_str().unwrap()]), 1, &["not finite", "diverged"]);
+}
+
+#[test]
+fn a_run_that_does_not_fit_is_refused_with_the_sum() {
+    let folders = tempfile::tempdir().unwrap();
+    let path = folders.path().join("run");
+    let large: [(&[&str], &[&str]); 3] = [
+        (&["data.batch=1048576", "data.prefetch=64", "data.limit=60000"], &["GiB of memory", "data.batch"]),
+        (&["model.layers=[784,1000000,1000,1000000,784]"], &["GiB of memory", "model"]),
+        (&["schedule.word=split 3000 | step adam", "data.batch=1"], &["3000 workers", "at most 1024"]),
+    ];
+    for (settings, says) in large {
+        refuse(run(&path, settings, &[]), 1, says);
+        assert!(!path.exists(), "nothing is begun");
+    }
 }
 
 #[test]

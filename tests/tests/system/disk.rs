@@ -56,6 +56,7 @@ fn a_disk_that_fills_up_is_told() {
     let (code, _, stderr) = outcome(run(&mount.0.join("run"), &settings, &[]));
     assert_eq!(code, 1, "{stderr}");
     assert!(stderr.contains("full") && stderr.contains("training goes on"), "{stderr}");
+    assert!(!stderr.contains('\u{1b}'), "no colours where there is no terminal: {stderr:?}");
     // Nothing half-written is left behind as a checkpoint.
     for checkpoint in crate::program::checkpoints(&mount.0.join("run")) {
         let name = checkpoint.file_name().unwrap().to_string_lossy().into_owned();

@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`source`] | which libtorch the environment asks for |
+//! | [`mod@source`] | which libtorch the environment asks for |
 //! | [`given`] | checks of a libtorch that somebody else installed |
 //! | [`flavor`] | the two builds of PyTorch's wheels: what is pinned, and which files of them are wanted |
 //! | [`cache`] | the user's folder of unpacked wheels: locked, stamped, never half-written |

@@ -17,7 +17,8 @@ use std::path::PathBuf;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
+use dae_train::exit::Exit;
 use error::FetchError;
 use file::{DataFile, MNIST};
 use folder::Folder;

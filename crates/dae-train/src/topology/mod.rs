@@ -5,6 +5,7 @@
 //! | `sections` | every section and key: field, type, default, limits, documentation; the one table of keys |
 //! | `key`, `rule` | a row of that table, and judging a value by it |
 //! | `document`, `builder` | [`Topology`]: reading, writing, compiling; building one in Rust |
+//! | `assignment` | the form of an override |
 //! | `read`, `tree`, `nearest` | from text to a full table; tables by dotted key; the name that was probably meant |
 //! | `problem`, `error`, `marks` | what is wrong and where; all of it at once; where each key stands |
 //! | `loaded` | [`Loaded`]: a topology with its text, for errors found later |
@@ -16,6 +17,7 @@
 //!
 //! The way of a file: `read` judges each key alone, `consistency` judges them together, first what needs no more
 //! than the file, then in `compile` what needs the user's kinds; `fit` judges them against the data.
+mod assignment;
 mod builder;
 mod consistency;
 mod document;
@@ -41,6 +43,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+pub use assignment::assignment;
 pub use document::Topology;
 pub use error::TopologyError;
 pub use fit::DataFacts;
