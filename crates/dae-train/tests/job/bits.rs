@@ -1,35 +1,19 @@
 //! The same topology gives the same bits; what stands left of `step` changes nothing; rates, clipping.
 
-use crate::linear::Linear;
-use crate::made_up::MadeUp;
 use crate::oracle;
-use crate::rig::{FEATURES, Ran, Rig, apart, topology};
-use dae_train::backend::Backend;
+use crate::rig::{Ran, Rig, apart, topology};
 use dae_train::topology::Topology;
-use std::sync::Arc;
 
 /// The ways to deal a global batch of 12, with the micro-batch that each of them takes.
 const DEALS: [(&str, u32); 5] =
     [("split 1", 12), ("split 2", 6), ("split 3", 4), ("accum 2 | split 2", 3), ("accum 3", 4)];
-
-fn initial(topology: &Topology) -> Vec<f32> {
-    let model = Linear::new(FEATURES);
-    let mut params = vec![0.0; model.layout().len()];
-    model.initialise(topology.job.seed, &mut params).unwrap();
-    params
-}
-
-fn truth(topology: &Topology) -> oracle::Truth {
-    let dataset: Arc<dyn dae_train::data::Dataset> = Arc::new(MadeUp::new(50, FEATURES));
-    oracle::train(topology, &dataset, &initial(topology))
-}
 
 /// Runs every deal of this optimizer, and holds each against the first and against the oracle.
 fn all_deals(optimizer: &str, steps: u64) -> Vec<Ran> {
     let deal = |(word, batch): (&str, u32)| {
         topology(&format!("{word} | step {optimizer}")).batch(batch).steps(steps)
     };
-    let truth = truth(&deal(DEALS[0]));
+    let truth = oracle::train(&deal(DEALS[0]), 50);
     let runs: Vec<_> = DEALS.iter().map(|d| Rig::new(&deal(*d)).run().finished()).collect();
     for (ran, (word, _)) in runs.iter().zip(DEALS) {
         let (from_one, from_truth) = (apart(ran.params(), runs[0].params()), truth.apart(ran.params()));
@@ -99,7 +83,7 @@ fn momentum_and_decay_take_no_notice_of_folds() {
 #[test]
 fn a_norm_is_clipped_as_one_norm_over_all_slices() {
     let clipped = all_deals("sgd(0.2) clip=0.2", 60);
-    let norms = truth(&topology("step sgd(0.2) clip=0.2").batch(12)).norms;
+    let norms = oracle::train(&topology("step sgd(0.2) clip=0.2").batch(12), 50).norms;
     let over = norms.iter().filter(|n| **n > 0.2).count();
     assert!((5..55).contains(&over), "the bound must bite in some steps and not in others: {over} of 60");
     let free = Rig::new(&topology("split 3 | step sgd(0.2)").batch(4)).run().finished();
@@ -136,7 +120,12 @@ fn the_rate_of_a_step_is_a_function_of_the_step() {
     let far = |word: &str| {
         let one = topology(word).steps(1);
         let ran = Rig::new(&one).run().finished();
-        ran.params().iter().zip(initial(&one)).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt()
+        ran.params()
+            .iter()
+            .zip(oracle::initial(&one))
+            .map(|(a, b)| f64::from(a - b).powi(2))
+            .sum::<f64>()
+            .sqrt()
     };
     let (whole, tenth) = (far("step sgd(0.2)"), far("step sgd(0.02)"));
     assert!((whole / tenth - 10.0).abs() < 1e-3, "{whole} {tenth}");

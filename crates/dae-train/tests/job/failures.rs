@@ -203,7 +203,7 @@ fn unreadable(n: u64) -> MadeUp {
 #[test]
 fn a_loader_that_panics_once_is_restarted() {
     // Often enough to see the moment in which a loader has gone and not yet said why.
-    for word in ["split 1", "split 2", "accum 2 | split 2"].repeat(10) {
+    for word in ["split 1", "split 2", "accum 2 | split 2"].repeat(4) {
         let topology = momentum(word);
         let ran = Rig::new(&topology).dataset(unreadable(1)).run().finished();
         let [cause] = &ran.restarts()[..] else { panic!("{:?}", ran.restarts()) };

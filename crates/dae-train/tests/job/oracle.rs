@@ -1,7 +1,10 @@
 //! The same training in one thread and f64, step after step, with nothing of the actors in it.
 
+use crate::linear::Linear;
+use crate::made_up::MadeUp;
 use crate::rig::{FEATURES as N, plan};
 use dae_schedule::Optimizer;
+use dae_train::backend::Backend;
 use dae_train::data::{Batch, Dataset};
 use dae_train::topology::Topology;
 use std::sync::Arc;
@@ -26,10 +29,19 @@ impl Truth {
     }
 }
 
-/// Trains from `initial` flat parameters on, with plain SGD or Adam at a constant rate.
-pub fn train(topology: &Topology, dataset: &Arc<dyn Dataset>, initial: &[f32]) -> Truth {
-    let plan = plan(topology);
-    let feeder = dae_train::job::feeder(&plan, dataset);
+/// The flat parameters a run of this topology starts with.
+pub fn initial(topology: &Topology) -> Vec<f32> {
+    let model = Linear::new(N);
+    let mut params = vec![0.0; model.layout().len()];
+    model.initialise(topology.job.seed, &mut params).unwrap();
+    params
+}
+
+/// Trains on so many samples, with plain SGD or Adam at a constant rate.
+pub fn train(topology: &Topology, samples: usize) -> Truth {
+    let (plan, initial) = (plan(topology), initial(topology));
+    let dataset: Arc<dyn Dataset> = Arc::new(MadeUp::new(samples, N));
+    let feeder = dae_train::job::feeder(&plan, &dataset);
     let (global, total) = (plan.global_batch(), plan.total_samples(dataset.len()));
     let mut batch = Batch::new(global, N, false);
     let flat = initial[..N * N].iter().chain(&initial[(N * N).next_multiple_of(16)..][..N]);

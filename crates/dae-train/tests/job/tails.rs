@@ -2,7 +2,8 @@
 
 use crate::linear::{Act, Linear};
 use crate::made_up::MadeUp;
-use crate::rig::{FEATURES, Folder, Rig, apart, plan, topology};
+use crate::oracle;
+use crate::rig::{FEATURES, Folder, Rig, plan, topology};
 use dae_train::data::Sampler;
 use dae_train::topology::Topology;
 use proptest::prelude::*;
@@ -38,14 +39,12 @@ fn every_sample_counts_once(topology: &Topology, samples: usize) {
     let last = folder.read(ran.report.step);
     assert_eq!((last.meta.step, last.meta.cursor), (steps.len() as u64, total));
 
-    // One worker that takes each step in one batch weighs every sample alike.
-    let word = format!("step {}", plan.optimizer());
-    let one = topology.clone().batch(global as u32).schedule(word);
-    let one = Rig::new(&one).dataset(MadeUp::new(samples, FEATURES)).run().finished();
-    let far = apart(ran.params(), one.params());
-    assert!(far < 1e-5, "{far:e} from one worker");
-    for (ours, one) in steps.iter().zip(one.log.steps()) {
-        assert!((ours.loss - one.loss).abs() <= 1e-5 * one.loss, "{ours:?} {one:?}");
+    // Every sample weighs alike, in whole steps and in short ones.
+    let truth = oracle::train(topology, samples);
+    let far = truth.apart(ran.params());
+    assert!(far < 1e-5, "{far:e} from the oracle");
+    for (ours, loss) in steps.iter().zip(truth.losses) {
+        assert!((ours.loss - loss).abs() <= 1e-5 * loss, "{ours:?} {loss}");
     }
 }
 
