@@ -86,7 +86,8 @@ impl System {
         Ok((output, living.names()))
     }
 
-    /// Starts an actor made by `factory`, which is called again after each panic the policy forgives.
+    /// Starts an actor made by `factory`, which is called again after each panic the policy forgives. An actor whose
+    /// thread the operating system refuses has stopped, and its status says so.
     pub fn start<A: Actor>(
         &mut self,
         spawn: Spawn,
@@ -94,28 +95,31 @@ impl System {
     ) -> ActorRef<A> {
         let life = (spawn.thread == Thread::Own).then(|| self.living.enter(&spawn.name));
         let status = Arc::new(Status::new(spawn.name, spawn.mailbox));
-        let arbiter = self.arbiter(spawn.thread);
         let record = status.clone();
         // Tickets bound the mailbox, exactly; actix's own bound is by the sender, so it is put out of the way (0).
         let (sender, receiver) = channel(0);
-        let started = arbiter.spawn_fn(move || {
+        let start = move || {
             let cell = Cell::new(factory, spawn.restart, record, life);
             actix::spawn(actix::Context::with_receiver(receiver).into_future(cell));
-        });
-        if !started {
-            status.stop(Stopped::Panicked("its thread could not be started".into()));
+        };
+        let refused = match self.arbiter(spawn.thread) {
+            Ok(arbiter) => (!arbiter.spawn_fn(start)).then(|| "it has ended".to_owned()),
+            Err(e) => Some(e.to_string()),
+        };
+        if let Some(cause) = refused {
+            status.stop(Stopped::Panicked(format!("its thread could not be started: {cause}")));
         }
         ActorRef::new(actix::Addr::new(sender), status)
     }
 
-    fn arbiter(&mut self, thread: Thread) -> ArbiterHandle {
+    fn arbiter(&mut self, thread: Thread) -> std::io::Result<ArbiterHandle> {
         match thread {
-            Thread::Shared => Arbiter::current(),
+            Thread::Shared => Ok(Arbiter::current()),
             Thread::Own => {
-                let arbiter = Arbiter::new();
+                let arbiter = Arbiter::try_new()?;
                 let handle = arbiter.handle();
                 self.arbiters.push(arbiter);
-                handle
+                Ok(handle)
             }
         }
     }
@@ -131,5 +135,40 @@ impl Drop for System {
             // A thread that ended in a panic has told it through its actor's status.
             drop(arbiter.join());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    struct Idle;
+
+    impl Actor for Idle {
+        const KIND: &'static str = "idle";
+    }
+
+    /// Threads of a process with this set cannot be: no memory holds their stacks.
+    const STACK: (&str, &str) = ("RUST_MIN_STACK", "70368744177664");
+
+    #[test]
+    fn a_thread_that_the_system_refuses_is_the_actors_end() {
+        if std::env::var(STACK.0).as_deref() != Ok(STACK.1) {
+            let name = "system::tests::a_thread_that_the_system_refuses_is_the_actors_end";
+            let me = std::env::current_exe().expect("a test has a path");
+            let inner =
+                Command::new(me).args([name, "--exact", "--test-threads=1"]).env(STACK.0, STACK.1).output();
+            let inner = inner.expect("a test can be run");
+            let said = String::from_utf8_lossy(&inner.stdout);
+            assert!(inner.status.success() && said.contains("1 passed"), "{said}");
+            return;
+        }
+        let stopped = System::run(async |mut system| {
+            let idle = system.start(Spawn::named("idle").own_thread(), || Idle);
+            idle.status().stopped()
+        });
+        let Ok(Some(Stopped::Panicked(cause))) = stopped else { panic!("{stopped:?}") };
+        assert!(cause.starts_with("its thread could not be started: "), "{cause}");
     }
 }

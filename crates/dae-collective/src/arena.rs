@@ -3,8 +3,8 @@
 use crate::{Barrier, Broken, Contribution, FlatBuffer, Member};
 use std::cell::UnsafeCell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Slices start at multiples of this many f32, so that no two ranks write to one cache line.
@@ -16,6 +16,9 @@ pub enum ArenaError {
     /// The rank is still inside from before.
     #[error("rank {0} is already in the group")]
     Occupied(usize),
+    /// The rank was inside before; others may be in that group still.
+    #[error("rank {0} has left the group; it has to be formed anew first")]
+    Gone(usize),
     /// A rank beyond the group.
     #[error("rank {rank} in a group of {world}")]
     NoSuchRank {
@@ -38,6 +41,9 @@ pub(crate) struct Desk {
     pub(crate) begun: AtomicU64,
     pub(crate) done: AtomicU64,
     pub(crate) inside: AtomicBool,
+    /// The turn of its latest sum, and of its part of each copy: who reads others' parts compares them with its own.
+    pub(crate) summed: AtomicU64,
+    pub(crate) copied: [AtomicU64; 2],
 }
 
 // SAFETY: a desk's cells are written by its own rank before a barrier and read by others after it.
@@ -48,7 +54,51 @@ unsafe impl Sync for Desk {}
 pub(crate) struct Copy {
     pub(crate) params: FlatBuffer,
     pub(crate) state: Vec<FlatBuffer>,
-    pub(crate) taken: AtomicBool,
+    /// How many write to it, or [`TAKEN`] while it is read.
+    uses: AtomicUsize,
+}
+
+const TAKEN: usize = usize::MAX;
+
+impl Copy {
+    /// Lets `write` at it, unless it is taken; whether it did.
+    pub(crate) fn written(&self, write: impl FnOnce()) -> bool {
+        let one_more = |n| (n != TAKEN).then(|| n + 1);
+        let free = self.uses.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).is_ok();
+        if free {
+            write();
+            self.uses.fetch_sub(1, Ordering::Release);
+        }
+        free
+    }
+
+    /// Takes it, unless somebody writes to it or has it.
+    pub(crate) fn take(&self) -> bool {
+        self.uses.compare_exchange(0, TAKEN, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Whether it is taken.
+    pub(crate) fn taken(&self) -> bool {
+        self.uses.load(Ordering::Acquire) == TAKEN
+    }
+
+    /// Gives it back; for who took it.
+    pub(crate) fn free(&self) {
+        self.uses.store(0, Ordering::Release);
+    }
+}
+
+/// The group since it was last formed. Who enters, and who needs it empty, holds its lock meanwhile.
+struct Round {
+    barrier: Arc<Barrier>,
+    /// Who has entered. A rank enters once: the others may be at a step that it left.
+    entered: Vec<bool>,
+}
+
+impl Round {
+    fn new(world: usize, stall: Duration) -> Self {
+        Self { barrier: Arc::new(Barrier::new(world, stall)), entered: vec![false; world] }
+    }
 }
 
 /// Which copy is meant.
@@ -67,7 +117,7 @@ pub struct Arena {
     pub(crate) desks: Vec<Desk>,
     pub(crate) copies: [Copy; 2],
     pub(crate) stop: AtomicBool,
-    barrier: Mutex<Arc<Barrier>>,
+    round: Mutex<Round>,
     base: AtomicU64,
     stall: Duration,
 }
@@ -77,11 +127,8 @@ impl Arena {
     /// wait longer than `stall` breaks the group.
     pub fn new(len: usize, states: usize, world: usize, stall: Duration) -> Arc<Self> {
         let buffers = |n: usize| (0..n).map(|_| FlatBuffer::zeroed(len)).collect::<Vec<_>>();
-        let copy = || Copy {
-            params: FlatBuffer::zeroed(len),
-            state: buffers(states),
-            taken: AtomicBool::new(false),
-        };
+        let copy =
+            || Copy { params: FlatBuffer::zeroed(len), state: buffers(states), uses: AtomicUsize::new(0) };
         Arc::new(Self {
             params: FlatBuffer::zeroed(len),
             state: buffers(states),
@@ -94,11 +141,13 @@ impl Arena {
                     begun: AtomicU64::new(0),
                     done: AtomicU64::new(0),
                     inside: AtomicBool::new(false),
+                    summed: AtomicU64::new(0),
+                    copied: [const { AtomicU64::new(0) }; 2],
                 })
                 .collect(),
             copies: [copy(), copy()],
             stop: AtomicBool::new(false),
-            barrier: Mutex::new(Arc::new(Barrier::new(world, stall))),
+            round: Mutex::new(Round::new(world, stall)),
             base: AtomicU64::new(0),
             stall,
         })
@@ -129,13 +178,18 @@ impl Arena {
     /// Enters the group as `rank`.
     ///
     /// # Errors
-    /// If that rank does not exist or is inside already.
+    /// If that rank does not exist, is inside already, or was inside since the group was formed.
     pub fn join(self: &Arc<Self>, rank: usize) -> Result<Member, ArenaError> {
         let desk = self.desks.get(rank).ok_or(ArenaError::NoSuchRank { rank, world: self.world() })?;
-        if desk.inside.swap(true, Ordering::AcqRel) {
+        let mut round = self.round();
+        if desk.inside.load(Ordering::Acquire) {
             return Err(ArenaError::Occupied(rank));
         }
-        Ok(Member::new(self.clone(), self.current(), rank))
+        if std::mem::replace(&mut round.entered[rank], true) {
+            return Err(ArenaError::Gone(rank));
+        }
+        desk.inside.store(true, Ordering::Release);
+        Ok(Member::new(self.clone(), round.barrier.clone(), rank))
     }
 
     /// Asks every rank to stop after the step it is in. All of them will stop after the same one.
@@ -182,11 +236,10 @@ impl Arena {
     /// # Errors
     /// If somebody is still inside, or the last step was torn.
     pub fn reopen(&self) -> Result<(), ArenaError> {
+        let mut round = self.round();
         self.empty()?;
         self.committed()?;
-        self.stop.store(false, Ordering::Release);
-        let fresh = Arc::new(Barrier::new(self.world(), self.stall));
-        *self.barrier.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+        self.form(&mut round);
         Ok(())
     }
 
@@ -199,10 +252,11 @@ impl Arena {
     /// If lengths differ from the arena's; the caller checked them against the layout.
     #[allow(unsafe_code)]
     pub fn load(&self, step: u64, params: &[f32], state: &[&[f32]]) -> Result<(), ArenaError> {
+        let mut round = self.round();
         self.empty()?;
         assert_eq!(state.len(), self.state.len(), "one buffer for each of the optimizer's states");
         let fill = |to: &FlatBuffer, from: &[f32]| {
-            // SAFETY: nobody is inside (checked above), so nobody reads or writes the buffers.
+            // SAFETY: nobody is inside (checked above), nor enters (the lock), so nobody reads or writes the buffers.
             unsafe { to.slice_mut(0..to.len()) }.copy_from_slice(from);
         };
         fill(&self.params, params);
@@ -214,11 +268,21 @@ impl Arena {
             desk.done.store(0, Ordering::Release);
         }
         self.base.store(step, Ordering::Release);
-        self.reopen()
+        self.form(&mut round);
+        Ok(())
+    }
+
+    fn form(&self, round: &mut Round) {
+        self.stop.store(false, Ordering::Release);
+        *round = Round::new(self.world(), self.stall);
+    }
+
+    fn round(&self) -> MutexGuard<'_, Round> {
+        self.round.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn current(&self) -> Arc<Barrier> {
-        self.barrier.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.round().barrier.clone()
     }
 
     fn empty(&self) -> Result<(), ArenaError> {

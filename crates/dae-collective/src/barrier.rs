@@ -75,7 +75,12 @@ impl Barrier {
     /// # Errors
     /// [`Broken`] with the first cause, at once, when the barrier was broken or this wait outlasted the bound.
     pub fn wait(&self, rank: usize) -> Result<(), Broken> {
-        let turn = self.arrivals[rank].0.fetch_add(1, Ordering::SeqCst) + 1;
+        self.wait_turns(rank, 1)
+    }
+
+    /// As [`Barrier::wait`], so many turns at once: those before the last are arrived at, and not waited for.
+    pub(crate) fn wait_turns(&self, rank: usize, turns: u64) -> Result<(), Broken> {
+        let turn = self.arrivals[rank].0.fetch_add(turns, Ordering::SeqCst) + turns;
         if self.open(turn) {
             // Sleepers exist only after a long wait; the lock is what makes this wake-up impossible to miss.
             drop(self.fate());

@@ -30,9 +30,9 @@ impl FlatBuffer {
     /// `len` zeros.
     ///
     /// # Panics
-    /// Aborts as any allocation does when memory runs out.
+    /// If so many could not be counted in bytes. Aborts as any allocation does when memory runs out.
     pub fn zeroed(len: usize) -> Self {
-        let bytes = len.max(1) * size_of::<f32>();
+        let bytes = len.max(1).saturating_mul(size_of::<f32>());
         let align = if bytes >= HUGE_PAGE { HUGE_PAGE } else { 64 };
         let layout = Layout::from_size_align(bytes, align).expect("a length that fits in memory");
         // SAFETY: the layout has a size above zero.

@@ -1,6 +1,6 @@
 //! One rank's hand in the arena.
 
-use crate::arena::{FINAL, PERIODIC};
+use crate::arena::{Desk, FINAL, PERIODIC};
 use crate::{Arena, Barrier, Broken, Contribution, Snapshot};
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,12 +13,25 @@ pub struct Member {
     barrier: Arc<Barrier>,
     rank: usize,
     slice: Range<usize>,
+    /// Counts the reduces, from 1.
+    turn: u64,
+    /// Not within a reduce, nor after one that was cut short: the others may be at it still.
+    whole: bool,
     left: bool,
+}
+
+/// What became of a step's sum.
+#[derive(Clone, Copy, PartialEq)]
+enum Sum {
+    None,
+    Broken,
+    Done,
 }
 
 /// What a rank may touch while a step is applied: all gradient slots to read, its own slice of the rest to write.
 pub struct Apply<'a> {
     member: &'a Member,
+    sum: Sum,
     /// What every rank contributed, in rank order.
     pub contributions: &'a [Contribution],
     /// This rank's slice of the parameters.
@@ -30,17 +43,31 @@ pub struct Apply<'a> {
 }
 
 impl Apply<'_> {
-    /// The sum over ranks, in rank order, of one number each; a barrier of its own.
+    /// The sum over ranks, in rank order, of one number each; a barrier of its own. All ranks ask for it in a step or
+    /// none, once, and before they write anything.
     ///
     /// # Errors
-    /// If the group breaks meanwhile.
+    /// If the group breaks meanwhile, for the second sum of a step, or if a rank finished the step without it.
     #[allow(unsafe_code)]
     pub fn sum(&mut self, mine: f64) -> Result<f64, Broken> {
         let m = self.member;
-        // SAFETY: a rank's scalar is written by that rank alone, before the barrier, and read by others after it;
-        // it is next written in a later step, with more barriers between.
-        unsafe { *m.arena.desks[m.rank].scalar.get() = mine };
+        if self.sum != Sum::None {
+            return Err(Broken::Left { rank: m.rank, cause: "it asked for two sums in one step".into() });
+        }
+        self.sum = Sum::Broken;
+        let desk = &m.arena.desks[m.rank];
+        // SAFETY: a rank's scalar is written by that rank alone, once a step (checked above), before the barrier, and
+        // read by others after it; it is next written in a later step, with more barriers between.
+        unsafe { *desk.scalar.get() = mine };
+        desk.summed.store(m.turn, Ordering::Release);
         m.barrier.wait(m.rank)?;
+        if let Some(rank) = m.arena.desks.iter().position(|d| d.summed.load(Ordering::Acquire) != m.turn) {
+            return Err(Broken::Left {
+                rank,
+                cause: "it did not ask for the sum that others asked for".into(),
+            });
+        }
+        self.sum = Sum::Done;
         // SAFETY: as above.
         Ok(m.arena.desks.iter().map(|d| unsafe { *d.scalar.get() }).sum())
     }
@@ -50,7 +77,22 @@ impl Apply<'_> {
 impl Member {
     pub(crate) fn new(arena: Arc<Arena>, barrier: Arc<Barrier>, rank: usize) -> Self {
         let slice = arena.slice_of(rank);
-        Self { arena, barrier, rank, slice, left: false }
+        let desk = &arena.desks[rank];
+        // Turns are counted anew; those of a group before mean nothing.
+        for turn in desk.copied.iter().chain([&desk.summed]) {
+            turn.store(0, Ordering::Release);
+        }
+        Self { arena, barrier, rank, slice, turn: 1, whole: true, left: false }
+    }
+
+    /// Why this member can do nothing more but be dropped, once a reduce of its own was cut short.
+    pub fn broken(&self) -> Option<Broken> {
+        let panicked = || Broken::Left { rank: self.rank, cause: "it panicked in a step".into() };
+        (!self.whole).then(|| self.barrier.broken().unwrap_or_else(panicked))
+    }
+
+    fn check(&self) -> Result<(), Broken> {
+        self.broken().map_or(Ok(()), Err)
     }
 
     /// This member's rank.
@@ -64,15 +106,25 @@ impl Member {
     }
 
     /// The flat parameters, which stand still while this borrow lives.
+    ///
+    /// # Panics
+    /// If a reduce was cut short ([`Member::broken`]): the others may be writing.
     pub fn params(&self) -> &[f32] {
-        // SAFETY: parameters are written in the apply phase only, which this rank enters by `reduce(&mut self)`.
+        assert!(self.whole, "the parameters of a group that broke");
+        // SAFETY: parameters are written in the apply phase only, which this rank enters by `reduce(&mut self)` and
+        // has left (asserted).
         unsafe { self.arena.params.slice(0..self.arena.len()) }
     }
 
     /// This rank's gradient slot, to be filled with the *sum* over its samples.
+    ///
+    /// # Panics
+    /// If a reduce was cut short ([`Member::broken`]): the others may be reading.
     pub fn slot(&mut self) -> &mut [f32] {
+        assert!(self.whole, "the slot of a group that broke");
         let slot = &self.arena.slots[self.rank];
-        // SAFETY: others read this slot in the apply phase only, which this rank enters by `reduce(&mut self)`.
+        // SAFETY: others read this slot in the apply phase only, which this rank enters by `reduce(&mut self)` and has
+        // left (asserted).
         unsafe { slot.slice_mut(0..slot.len()) }
     }
 
@@ -95,7 +147,7 @@ impl Member {
 
     /// Whether the room for a periodic copy is free; to be put into the next contribution.
     pub fn snapshot_free(&self) -> bool {
-        !self.arena.copies[PERIODIC].taken.load(Ordering::Acquire)
+        !self.arena.copies[PERIODIC].taken()
     }
 
     /// Closes the gradient phase, lets `apply` see everybody's gradients and write this rank's slice, and opens the
@@ -105,9 +157,27 @@ impl Member {
     /// Returns the decision and the first rank in whose slice a gradient was not finite.
     ///
     /// # Errors
-    /// [`Broken`], at once, when another rank failed, left, or let the group wait too long.
+    /// [`Broken`], at once, when another rank failed, left, or let the group wait too long; or what `apply` returns,
+    /// which breaks the group. The member is broken from then on, and this returns the first cause again.
     pub fn reduce<D>(
         &mut self,
+        mine: Contribution,
+        apply: impl FnOnce(&mut Apply<'_>) -> Result<(D, Option<bool>), Broken>,
+    ) -> Result<(D, Option<usize>), Broken> {
+        self.check()?;
+        // Until it comes out in order, which a panic in `apply` prevents.
+        self.whole = false;
+        let outcome = self.step(mine, apply);
+        match &outcome {
+            Ok(_) => (self.turn, self.whole) = (self.turn + 1, true),
+            Err(broken) => self.barrier.break_with(broken.clone()),
+        }
+        outcome
+    }
+
+    /// One reduce; called once at a time, and never again after it failed.
+    fn step<D>(
+        &self,
         mine: Contribution,
         apply: impl FnOnce(&mut Apply<'_>) -> Result<(D, Option<bool>), Broken>,
     ) -> Result<(D, Option<usize>), Broken> {
@@ -122,6 +192,7 @@ impl Member {
         let range = || self.slice.clone();
         let mut view = Apply {
             member: self,
+            sum: Sum::None,
             contributions: &all,
             // SAFETY: in the apply phase a rank alone touches its slice of parameters and state, and nobody
             // writes to any slot.
@@ -133,12 +204,15 @@ impl Member {
         };
         desk.begun.fetch_add(1, Ordering::AcqRel);
         let outcome = apply(&mut view);
+        let sum = view.sum;
         drop(view);
         let (decision, applied) = match outcome {
             Ok(pair) => pair,
             Err(broken) => {
                 // Broken in the middle sum, before anything was written: the step was not begun.
-                desk.begun.fetch_sub(1, Ordering::AcqRel);
+                if sum == Sum::Broken {
+                    desk.begun.fetch_sub(1, Ordering::AcqRel);
+                }
                 return Err(broken);
             }
         };
@@ -152,50 +226,72 @@ impl Member {
                 desk.begun.fetch_sub(1, Ordering::AcqRel);
             }
         }
-        self.barrier.wait(self.rank)?;
+        // A step has three turns, a sum or not: a rank that did without never takes another's sum for the end.
+        self.barrier.wait_turns(self.rank, if sum == Sum::None { 2 } else { 1 })?;
         let bad = self.arena.desks.iter().position(|d| !d.finite.load(Ordering::Acquire));
         Ok((decision, bad))
     }
 
     /// Copies this rank's slice for a periodic checkpoint, after a step on which all ranks agreed to. The copy is
     /// whole when every rank has come to its next reduce; rank 0 then takes it with [`Member::take_snapshot`].
-    pub fn copy_slice(&self) {
-        self.copy_into(PERIODIC);
+    /// Returns false, and copies nothing, while a snapshot is out.
+    pub fn copy_slice(&mut self) -> bool {
+        self.whole && self.copy_into(PERIODIC)
     }
 
-    /// The periodic copy, whole once a reduce has followed [`Member::copy_slice`]; `step` committed steps old.
-    pub fn take_snapshot(&self, step: u64) -> Snapshot {
-        self.snapshot(PERIODIC, step)
+    /// The periodic copy, as of `step` committed steps: `None` unless every rank took part in it after one and the
+    /// same reduce, and another has followed. It can be taken once.
+    pub fn take_snapshot(&mut self, step: u64) -> Option<Snapshot> {
+        let mark = &self.arena.desks[self.rank].copied[PERIODIC];
+        let turn = mark.load(Ordering::Acquire);
+        let snapshot = if turn < self.turn { self.snapshot(PERIODIC, turn, step) } else { None };
+        if snapshot.is_some() {
+            mark.store(0, Ordering::Release);
+        }
+        snapshot
     }
 
     /// Leaves the group in order, all ranks together; rank 0 takes the state along as of `step` committed steps.
     ///
     /// # Errors
-    /// If the group breaks meanwhile, or the last final copy has not been written yet.
+    /// If the group breaks meanwhile, the last final copy has not been written yet, or a rank did not leave with it.
     pub fn leave(mut self, step: u64) -> Result<Option<Snapshot>, Broken> {
-        if self.arena.copies[FINAL].taken.load(Ordering::Acquire) {
-            let cause = "the previous final copy is still being read".into();
-            return Err(Broken::Left { rank: self.rank, cause });
+        self.check()?;
+        let failed = |cause: &str| Broken::Left { rank: self.rank, cause: cause.into() };
+        if !self.copy_into(FINAL) {
+            return Err(failed("the previous final copy is still being read"));
         }
-        self.copy_into(FINAL);
         self.barrier.wait(self.rank)?;
+        let snapshot = match self.rank {
+            0 => Some(self.snapshot(FINAL, self.turn, step).ok_or_else(|| failed("it left alone"))?),
+            _ => None,
+        };
         self.left = true;
-        Ok((self.rank == 0).then(|| self.snapshot(FINAL, step)))
+        Ok(snapshot)
     }
 
-    fn snapshot(&self, index: usize, step: u64) -> Snapshot {
-        self.arena.copies[index].taken.store(true, Ordering::Release);
-        Snapshot { arena: self.arena.clone(), index, step }
+    /// Takes a copy, if all ranks' parts of it are of this turn.
+    fn snapshot(&self, index: usize, turn: u64, step: u64) -> Option<Snapshot> {
+        // Looked at again once it is taken: from there on nobody writes to it. If that fails, the drop gives it back.
+        let of_turn = |d: &Desk| turn > 0 && d.copied[index].load(Ordering::Acquire) == turn;
+        let complete = || self.arena.desks.iter().all(of_turn);
+        let taken = complete() && self.arena.copies[index].take();
+        let snapshot = taken.then(|| Snapshot { arena: self.arena.clone(), index, step })?;
+        complete().then_some(snapshot)
     }
 
-    fn copy_into(&self, index: usize) {
+    /// Copies this rank's slice, unless the copy is taken; whether it did. For who holds the member alone.
+    fn copy_into(&self, index: usize) -> bool {
         let (arena, copy, slice) = (&self.arena, &self.arena.copies[index], &self.slice);
-        let pairs = arena.state.iter().zip(&copy.state).chain([(&arena.params, &copy.params)]);
-        for (from, to) in pairs {
-            // SAFETY: the source is written in the apply phase only, and each rank writes its own slice of the
-            // copy, which nobody reads before it is taken.
-            unsafe { to.slice_mut(slice.clone()).copy_from_slice(from.slice(slice.clone())) };
-        }
+        copy.written(|| {
+            let pairs = arena.state.iter().zip(&copy.state).chain([(&arena.params, &copy.params)]);
+            for (from, to) in pairs {
+                // SAFETY: this rank alone writes its slice of the source, in a reduce, and of the copy, here; nobody
+                // reads the copy, for it is not taken.
+                unsafe { to.slice_mut(slice.clone()).copy_from_slice(from.slice(slice.clone())) };
+            }
+            arena.desks[self.rank].copied[index].store(self.turn, Ordering::Release);
+        })
     }
 }
 
@@ -210,130 +306,4 @@ impl Drop for Member {
 }
 
 #[cfg(test)]
-#[allow(unsafe_code)]
-mod tests {
-    use super::*;
-    use crate::ArenaError;
-    use proptest::prelude::*;
-    use std::time::Duration;
-
-    /// Plain gradient descent on a slice: what a worker does in `reduce`, in the smallest form.
-    fn descend(view: &mut Apply<'_>) -> (f64, Option<bool>) {
-        let weight: f64 = view.contributions.iter().map(|c| c.weight).sum();
-        for (i, p) in view.params.iter_mut().enumerate() {
-            *p -= view.grads.iter().map(|g| g[i]).sum::<f32>() / weight as f32;
-        }
-        (weight, Some(true))
-    }
-
-    /// Runs `world` ranks for `steps` steps; `fail` makes a rank drop out before the reduce of a step.
-    fn train(arena: &Arc<Arena>, steps: u64, fail: Option<(usize, u64)>) -> Vec<Result<(), Broken>> {
-        std::thread::scope(|scope| {
-            let ranks: Vec<_> = (0..arena.world())
-                .map(|rank| {
-                    let mut member = arena.join(rank).unwrap();
-                    scope.spawn(move || {
-                        for step in 0..steps {
-                            if fail == Some((rank, step)) {
-                                return Err(Broken::Left { rank, cause: "told to".into() });
-                            }
-                            for (i, g) in member.slot().iter_mut().enumerate() {
-                                *g = (rank + 1) as f32 * (i + 1) as f32;
-                            }
-                            let mine = Contribution { weight: 1.0, ..Default::default() };
-                            member.reduce(mine, |view| Ok(descend(view)))?;
-                        }
-                        member.leave(steps).map(drop)
-                    })
-                })
-                .collect();
-            ranks.into_iter().map(|r| r.join().unwrap()).collect()
-        })
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
-
-        #[test]
-        fn every_length_and_world_is_covered_once(len in 0usize..500, world in 1usize..9) {
-            let arena = Arena::new(len, 0, world, Duration::from_secs(20));
-            let edges: Vec<_> = (0..world).map(|r| arena.slice_of(r)).collect();
-            prop_assert_eq!(edges[0].start, 0);
-            prop_assert_eq!(edges[world - 1].end, len);
-            prop_assert!(edges.windows(2).all(|w| w[0].end == w[1].start));
-            for outcome in train(&arena, 3, None) {
-                prop_assert_eq!(outcome, Ok(()));
-            }
-            let factor = (1..=world).sum::<usize>() as f32 / world as f32;
-            // SAFETY: everybody has left.
-            let params = unsafe { arena.params.slice(0..len) };
-            for (i, p) in params.iter().enumerate() {
-                let want = -3.0 * factor * (i + 1) as f32;
-                prop_assert!((p - want).abs() <= want.abs() * 1e-6);
-            }
-        }
-
-        #[test]
-        fn a_lost_rank_frees_all_and_loses_no_step(world in 2usize..5, who in 0usize..4, step in 0u64..6) {
-            let who = who % world;
-            let arena = Arena::new(100, 0, world, Duration::from_secs(20));
-            let outcomes = train(&arena, 8, Some((who, step)));
-            let told = |o: &Result<(), Broken>| matches!(o, Err(Broken::Left { rank, .. }) if *rank == who);
-            prop_assert!(outcomes.iter().all(told));
-            prop_assert_eq!(arena.committed(), Ok(step));
-            arena.reopen().unwrap();
-            prop_assert!(train(&arena, 8 - step, None).iter().all(Result::is_ok));
-            let whole = Arena::new(100, 0, world, Duration::from_secs(20));
-            train(&whole, 8, None);
-            // SAFETY: everybody has left both arenas.
-            let (a, b) = unsafe { (arena.params.slice(0..100), whole.params.slice(0..100)) };
-            prop_assert_eq!(a, b);
-        }
-    }
-
-    #[test]
-    fn a_step_cut_short_while_applied_is_told() {
-        let arena = Arena::new(64, 0, 1, Duration::from_secs(20));
-        let mut member = arena.join(0).unwrap();
-        let cut = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            member.reduce::<()>(Contribution::default(), |_| panic!("half way"))
-        }));
-        assert!(cut.is_err());
-        drop(member);
-        assert_eq!(arena.reopen(), Err(ArenaError::Torn));
-        arena.load(5, &[1.0; 64], &[]).unwrap();
-        assert_eq!(arena.committed(), Ok(5));
-    }
-
-    #[test]
-    fn a_rank_enters_once() {
-        let arena = Arena::new(8, 0, 2, Duration::from_secs(20));
-        let member = arena.join(1).unwrap();
-        assert_eq!(arena.join(1).err(), Some(ArenaError::Occupied(1)));
-        assert_eq!(arena.join(2).err(), Some(ArenaError::NoSuchRank { rank: 2, world: 2 }));
-        assert_eq!(arena.reopen(), Err(ArenaError::Occupied(1)));
-        drop(member);
-        assert!(matches!(arena.broken(), Some(Broken::Left { rank: 1, .. })));
-    }
-
-    #[test]
-    fn the_copy_of_a_step_is_whole_after_the_next_reduce() {
-        let arena = Arena::new(64, 1, 1, Duration::from_secs(20));
-        let mut member = arena.join(0).unwrap();
-        let step = |member: &mut Member| {
-            member.slot().fill(1.0);
-            let mine = Contribution { weight: 1.0, ..Default::default() };
-            member.reduce(mine, |v| Ok(descend(v))).unwrap();
-        };
-        step(&mut member);
-        member.copy_slice();
-        step(&mut member);
-        let copy = member.take_snapshot(1);
-        assert!(!member.snapshot_free());
-        assert!(copy.params().iter().all(|p| *p == -1.0));
-        assert!(member.params().iter().all(|p| *p == -2.0));
-        drop(copy);
-        assert!(member.snapshot_free());
-        assert!(member.leave(2).unwrap().unwrap().params().iter().all(|p| *p == -2.0));
-    }
-}
+mod tests;

@@ -2,7 +2,6 @@
 
 use crate::Arena;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A complete copy of parameters and optimizer state as of one committed step. Dropping it frees the copy's place.
 pub struct Snapshot {
@@ -17,7 +16,7 @@ impl Snapshot {
     /// The flat parameters.
     pub fn params(&self) -> &[f32] {
         let buffer = &self.arena.copies[self.index].params;
-        // SAFETY: a copy is written only while it is not handed out: `taken` is set until this value is dropped.
+        // SAFETY: a copy is written only while it is not taken, and it is until this value is dropped.
         unsafe { buffer.slice(0..buffer.len()) }
     }
 
@@ -30,7 +29,7 @@ impl Snapshot {
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        self.arena.copies[self.index].taken.store(false, Ordering::Release);
+        self.arena.copies[self.index].free();
     }
 }
 

@@ -23,6 +23,16 @@ pub struct GradientWorker {
     recorder: Option<ActorRef<Recorder>>,
     replica: Option<Box<dyn Replica>>,
     leases: u64,
+    untold: Option<Untold>,
+}
+
+/// A step that this rank has applied and not told. If the group broke before it knew that all had applied it, and they
+/// had, the next lease begins with it done.
+#[derive(Clone, Copy)]
+struct Untold {
+    step: u64,
+    commit: Commit,
+    rate: f32,
 }
 
 /// Why a lease ended before its time.
@@ -52,7 +62,7 @@ impl GradientWorker {
         loader: ActorRef<DataLoader>,
         recorder: Option<ActorRef<Recorder>>,
     ) -> Self {
-        Self { rank, group, loader, recorder, replica: None, leases: 0 }
+        Self { rank, group, loader, recorder, replica: None, leases: 0, untold: None }
     }
 
     fn run(&mut self, lease: Lease) -> Result<LeaseEnd, Halt> {
@@ -66,6 +76,11 @@ impl GradientWorker {
         };
         let mut told = Told::new(self.recorder.as_ref(), &group, lease.first);
         let (mut step, mut loss, mut copied) = (lease.first, None, None);
+        let untold = &mut self.untold;
+        if let Some(done) = untold.take().filter(|done| done.step == step) {
+            loss = Some(done.commit.loss);
+            told.step(step, &done.commit, group.base_rate * done.rate);
+        }
         while step < group.total_steps {
             let start = Instant::now();
             let mut mine = gradient(&mut **replica, &mut member, &batches, &group)?;
@@ -74,19 +89,24 @@ impl GradientWorker {
             mine.stop = member.stop_requested();
             mine.compute_s = start.elapsed().as_secs_f64();
             let rate = group.learning_rate.factor(step, group.total_steps);
-            let (commit, bad) = member.reduce(mine, |view| apply(view, &group, step + 1, rate))?;
-            if let Some((at, loss)) = copied.take() {
-                told.copied(&member, at, loss);
-            }
+            let (commit, bad) = member.reduce(mine, |view| {
+                let (commit, applied) = apply(view, &group, step + 1, rate)?;
+                *untold = applied.map(|_| Untold { step: step + 1, commit, rate });
+                Ok((commit, applied))
+            })?;
+            // A copy of parameters whose own loss or gradient is not finite is not worth an older one's place.
             finite(&mut member, step + 1, &commit, bad)?;
+            if let Some((at, loss)) = copied.take() {
+                told.copied(&mut member, at, loss);
+            }
             step += 1;
             loss = Some(commit.loss);
-            if commit.snapshot {
-                member.copy_slice();
+            if commit.snapshot && member.copy_slice() {
                 copied = Some((step, commit.loss));
             } else if due {
                 told.no_room(step);
             }
+            *untold = None;
             told.step(step, &commit, group.base_rate * rate);
             if commit.stop {
                 break;
@@ -236,10 +256,12 @@ impl<'a> Told<'a> {
     }
 
     /// A copy that all ranks have finished goes to the checkpointer.
-    fn copied(&mut self, member: &Member, step: u64, loss: f64) {
+    fn copied(&mut self, member: &mut Member, step: u64, loss: f64) {
         let Some(recorder) = self.recorder else { return };
         self.rest();
-        let snapshot = member.take_snapshot(step);
+        let Some(snapshot) = member.take_snapshot(step) else {
+            return tracing::warn!(step, "no checkpoint: not every worker had room for its part of the copy");
+        };
         // A recorder that has gone, or is behind, costs a checkpoint and no step.
         if let Err(e) = recorder.tell(Keep { snapshot, loss: Some(loss) }) {
             tracing::warn!(step, cause = %e, "no checkpoint");

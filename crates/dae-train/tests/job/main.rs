@@ -15,6 +15,7 @@
 //! | `not_finite` | losses and gradients that are not numbers |
 //! | `checkpoints` | when the state is saved, and disks that refuse |
 //! | `listeners` | who is told of committed steps |
+//! | `untold` | groups that break when a step has been applied and not told |
 //! | `endurance` | slow parts, many workers, a rank that lets the others wait |
 #![allow(clippy::unwrap_used)]
 
@@ -32,3 +33,4 @@ mod oracle;
 mod resume;
 mod rig;
 mod tails;
+mod untold;

@@ -64,20 +64,22 @@ fn a_gradient_under_a_finite_loss_and_clipping() {
 }
 
 #[test]
-fn the_checkpoint_of_the_step_before_is_not_lost() {
-    // The copy is whole in the very step that turns out bad, and the run ends while it is being written.
-    for _ in 0..10 {
-        let topology = topology("split 2 | step adam(0.01)").checkpoint_every(17);
-        let model = Linear::new(FEATURES).acting(|now| match now.is(1, BAD) {
-            true => Act::Loss(f64::NAN),
-            false => Act::Compute,
+fn a_state_that_gives_no_finite_loss_takes_no_older_ones_place() {
+    // The copy of step 17 is whole in the very step that shows its loss, and is not worth the one of step 15.
+    for act in [Act::Loss(f64::NAN), Act::Gradient(5, f32::NAN)] {
+        let mut topology = topology("split 2 | step adam(0.01)").checkpoint_every(1);
+        topology.checkpoint.keep = 1;
+        let model = Linear::new(FEATURES).acting(move |now| {
+            now.patient();
+            if now.is(1, BAD) { act } else { Act::Compute }
         });
         let folder = Folder::new();
         let ran = folder.run(Rig::new(&topology).backend(model)).unwrap();
         assert!(ran.failed().contains("step 18"), "{}", ran.failed());
-        assert_eq!(folder.kept(), [17]);
-        assert_eq!(ran.log.events("checkpoint").len(), 1);
-        assert_eq!(ran.log.kinds(), ["started", "checkpoint", "failed"]);
+        assert_eq!(folder.kept(), [15]);
+        let saved: Vec<_> = ran.log.events("checkpoint").iter().map(|e| e["step"].as_u64()).collect();
+        assert_eq!(saved, (1..=15).step_by(2).map(Some).collect::<Vec<_>>());
+        assert_eq!(ran.log.kinds().last().map(String::as_str), Some("failed"));
     }
 }
 
