@@ -33,8 +33,8 @@ pub enum CheckpointError {
         /// What is wrong with it.
         cause: String,
     },
-    /// A newer version of this program wrote it.
-    #[error("{} is of format version {found}, and this program reads up to {}; use the newer program", .path.display(), super::VERSION)]
+    /// Another version of this program wrote it.
+    #[error("{} is of format version {found}, and this program reads version {}; use the program that wrote it", .path.display(), super::VERSION)]
     Version {
         /// The manifest.
         path: PathBuf,

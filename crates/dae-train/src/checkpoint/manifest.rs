@@ -1,10 +1,16 @@
-//! `manifest.json`: the meta data, and the length and hash of each file. It is written last and read first.
+//! `manifest.json`: the meta data, the length and hash of each file, and a hash of its own. It is written last and read
+//! first.
+//!
+//! Its last line, `  "sha256": "..."`, holds the hash of all bytes before the comma that precedes it. The line and the
+//! closing brace after it have but one spelling, so there is no byte in the file that can change unnoticed.
 
-use super::folder::MANIFEST;
+use super::folder::{self, MANIFEST};
+use super::tensors::hex;
 use super::{CheckpointError, Meta, VERSION};
 use crate::layout::{ALIGN, Layout};
 use crate::run_folder::DiskError;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
@@ -45,7 +51,7 @@ struct Version {
 }
 
 impl Manifest {
-    /// Reads the manifest of a checkpoint; what it returns has a sound layout.
+    /// Reads the manifest of a checkpoint; what it returns is what was written, with a sound layout.
     pub fn read(checkpoint: &Path) -> Result<Self, CheckpointError> {
         let path = checkpoint.join(MANIFEST);
         let invalid = |cause: String| CheckpointError::Manifest { path: path.clone(), cause };
@@ -60,15 +66,44 @@ impl Manifest {
         if meta.version != u64::from(VERSION) {
             return Err(CheckpointError::Version { path, found: meta.version });
         }
+        if !is_sealed(&text) {
+            return Err(invalid("its bytes have changed: they do not match the SHA-256 at its end".into()));
+        }
         let manifest: Self = serde_json::from_slice(&text).map_err(|e| invalid(e.to_string()))?;
-        check_layout(&manifest.meta.layout).map_err(invalid)?;
+        if let Some(step) = folder::step(checkpoint).filter(|s| *s != manifest.meta.step) {
+            return Err(invalid(format!(
+                "it is of step {}, in the folder of step {step}",
+                manifest.meta.step
+            )));
+        }
+        manifest.meta.check_counts().and_then(|()| check_layout(&manifest.meta.layout)).map_err(invalid)?;
         Ok(manifest)
     }
 
-    /// Without a newline at the end: the closing brace is the last byte, so that no shorter text is a manifest.
+    /// The text of the file.
     pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec_pretty(self)
+        sealed(self)
     }
+}
+
+/// The JSON of an object, its own hash added. No newline at the end: the closing brace is the last byte, so that no
+/// shorter text is a manifest.
+pub(super) fn sealed(object: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec_pretty(object)?;
+    text.truncate(text.len() - "\n}".len());
+    let end = ending(&text);
+    text.extend(end.into_bytes());
+    Ok(text)
+}
+
+fn is_sealed(text: &[u8]) -> bool {
+    let begins = text.len().checked_sub(ending(&[]).len());
+    begins.map(|at| text.split_at(at)).is_some_and(|(body, end)| end == ending(body).as_bytes())
+}
+
+/// What follows the body of a manifest; always as long.
+pub(super) fn ending(body: &[u8]) -> String {
+    format!(",\n  \"sha256\": \"{}\"\n}}", hex(Sha256::new_with_prefix(body)))
 }
 
 /// Checks what [`Layout::new`] guarantees: a layout from a file may say anything. The sizes it states are bounded by

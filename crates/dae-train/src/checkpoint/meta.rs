@@ -3,8 +3,12 @@
 use crate::layout::Layout;
 use serde::{Deserialize, Serialize};
 
-/// The format version this program writes, and the newest it reads.
-pub const VERSION: u32 = 1;
+/// The format version this program writes and reads. Version 1 had no hash of the manifest, and did not say what data a
+/// run is on.
+pub const VERSION: u32 = 2;
+
+/// More steps or samples than any run has; their sums and products with small numbers can still be counted.
+const MOST: u64 = 1 << 53;
 
 /// Everything about a run that is not a tensor: with the parameters and the optimizer's state, all it takes to go on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +19,10 @@ pub struct Meta {
     pub cursor: u64,
     /// The seed of order, corruption and initial parameters.
     pub seed: u64,
+    /// The number of samples in use: an epoch.
+    pub samples: u64,
+    /// The dimensions of one sample.
+    pub shape: Vec<usize>,
     /// The fingerprint of what decides the bits of the run; a resume compares it.
     pub fingerprint: String,
     /// The complete text of the topology, TOML.
@@ -29,6 +37,20 @@ pub struct Meta {
     pub layout: Layout,
     /// The format version, [`VERSION`].
     pub version: u32,
+}
+
+impl Meta {
+    /// Whether its counts can be those of a run: each step consumes a sample at least, but for the one step of a run over
+    /// nothing.
+    pub(super) fn check_counts(&self) -> Result<(), String> {
+        match self {
+            Self { step, cursor, .. } if cursor.saturating_add(1) < *step => {
+                Err(format!("{step} steps of {cursor} samples"))
+            }
+            Self { cursor: MOST.., .. } => Err(format!("{} samples are more than any run has", self.cursor)),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A checkpoint, read and checked.

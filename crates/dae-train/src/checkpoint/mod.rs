@@ -3,9 +3,9 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `meta` | [`Meta`], [`Checkpoint`], [`Snapshot`]: what a checkpoint says |
-//! | `write` | [`write()`]: a temporary folder, synced, renamed once; pruning |
+//! | `write` | [`write()`]: a temporary folder, synced, renamed once; pruning; [`set_aside`] |
 //! | `read` | [`read()`], [`newest_valid`] |
-//! | `manifest` | `manifest.json`: the meta data, and the length and hash of each file |
+//! | `manifest` | `manifest.json`: the meta data, and the length and hash of each file, its own hash |
 //! | `tensors` | the two safetensors files, between flat buffers and named tensors |
 //! | `folder` | the names of checkpoint folders |
 //! | `error` | [`CheckpointError`] |
@@ -24,7 +24,7 @@ mod write;
 pub use error::CheckpointError;
 pub use meta::{Checkpoint, Meta, Snapshot, VERSION};
 pub use read::{Found, newest_valid, read};
-pub use write::write;
+pub use write::{set_aside, write};
 
 #[cfg(test)]
 mod tests;

@@ -111,7 +111,7 @@ fn read_sealed(path: &Path, seal: &Seal) -> Result<Vec<u8>, CheckpointError> {
     Ok(bytes)
 }
 
-fn hex(hash: Sha256) -> String {
+pub(super) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|b| format!("{b:02x}")).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Checkpoints written, damaged, and read back.
 
 use super::folder::{MANIFEST, MODEL, OPTIMIZER};
+use super::manifest::{ending, sealed};
 use super::*;
 use crate::layout::Layout;
 use proptest::prelude::*;
@@ -20,6 +21,8 @@ fn meta(step: u64) -> Meta {
         step,
         cursor: step * 256,
         seed: u64::MAX,
+        samples: 1000,
+        shape: vec![5],
         fingerprint: "abc".into(),
         topology: "name = \"t\"\n# comment".into(),
         word: "split 2 | step adam(1e-3)".into(),
@@ -147,28 +150,106 @@ fn a_checkpoint_truncated_anywhere_is_skipped() {
 #[test]
 fn a_changed_byte_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    let path = write_step(folder.path(), 1, 1);
-    let model = path.join(MODEL);
-    let mut bytes = fs::read(&model).unwrap();
-    *bytes.last_mut().unwrap() ^= 1;
-    fs::write(&model, &bytes).unwrap();
-    assert!(matches!(read(&path), Err(CheckpointError::Hash { path }) if path == model));
+    write_step(folder.path(), 1, 3);
+    let newest = write_step(folder.path(), 2, 3);
+    for file in [MODEL, OPTIMIZER, MANIFEST] {
+        let path = newest.join(file);
+        let bytes = fs::read(&path).unwrap();
+        for at in (0..bytes.len()).step_by(7).chain(bytes.len() - 80..bytes.len()) {
+            // A capital letter for a small one, another digit for a digit, another blank for a blank.
+            for bit in [0x20, 0x01, 0x2a] {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= bit;
+                fs::write(&path, &bytes).unwrap();
+                let found = newest_valid(folder.path()).unwrap();
+                assert_eq!(found.checkpoint.unwrap().meta.step, 1, "{file} changed at {at}");
+                let told = found.skipped[0].1.to_string();
+                assert!(told.contains(file), "{told}");
+            }
+        }
+        fs::write(&path, &bytes).unwrap();
+    }
+    assert_eq!(newest_valid(folder.path()).unwrap().checkpoint.unwrap().meta.step, 2);
+}
+
+#[test]
+fn a_changed_count_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_step(folder.path(), 5, 1);
+    let manifest = path.join(MANIFEST);
+    let text = fs::read_to_string(&manifest).unwrap();
+    let told = || read(&path).unwrap_err().to_string();
+    for (old, new) in [
+        ("\"cursor\": 1280", "\"cursor\": 9280"),
+        ("\"step\": 5", "\"step\": 18446744073709551615"),
+        ("\"step\": 5", "\"step\":  5"),
+        ("\"state\"", "\"more\": 0,\n  \"state\""),
+    ] {
+        assert!(text.contains(old));
+        fs::write(&manifest, text.replacen(old, new, 1)).unwrap();
+        assert!(told().contains("its bytes have changed"), "{}", told());
+    }
+    fs::write(&manifest, text + "\n").unwrap();
+    assert!(told().contains("its bytes have changed"), "{}", told());
+}
+
+#[test]
+fn a_checkpoint_is_of_the_step_its_folder_is_named_after() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write_step(folder.path(), 5, 1);
+    let renamed = folder.path().join("step-0000000006");
+    fs::rename(&path, &renamed).unwrap();
+    let error = read(&renamed).unwrap_err().to_string();
+    assert!(error.contains("it is of step 5, in the folder of step 6"), "{error}");
+    // A name of a person's own says nothing of a step.
+    let own = folder.path().join("the best one");
+    fs::rename(&renamed, &own).unwrap();
+    assert_eq!(read(&own).unwrap().meta.step, 5);
+}
+
+#[test]
+fn those_set_aside_do_not_count_as_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    for step in [10, 20, 30, 40] {
+        write_step(folder.path(), step, 9);
+    }
+    for step in ["step-0000000030", "step-0000000040"] {
+        fs::write(folder.path().join(step).join(MODEL), "").unwrap();
+    }
+    // Twice: a process may end before it has written anything.
+    for _ in 0..2 {
+        let found = newest_valid(folder.path()).unwrap();
+        assert_eq!((found.checkpoint.unwrap().meta.step, found.skipped.len()), (20, 2));
+        set_aside(&found.skipped).unwrap();
+        let aside = ["step-0000000030.damaged", "step-0000000040.damaged"];
+        assert_eq!(names(folder.path()), [&["step-0000000010", "step-0000000020"], &aside[..]].concat());
+        let found = newest_valid(folder.path()).unwrap();
+        assert_eq!((found.checkpoint.unwrap().meta.step, found.skipped.len()), (20, 0));
+        for step in ["step-0000000030", "step-0000000040"] {
+            fs::create_dir(folder.path().join(step)).unwrap();
+        }
+    }
+    set_aside(&newest_valid(folder.path()).unwrap().skipped).unwrap();
+    // Newer than all of them, as it is where checkpoints are due at other steps.
+    write_step(folder.path(), 45, 3);
+    assert_eq!(names(folder.path()), ["step-0000000010", "step-0000000020", "step-0000000045"]);
 }
 
 #[test]
 fn a_newer_format_is_told_from_a_damaged_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = write_step(folder.path(), 1, 1);
-    fs::write(path.join(MANIFEST), br#"{"meta":{"version":2,"other":0}}"#).unwrap();
-    assert!(matches!(read(&path), Err(CheckpointError::Version { found: 2, .. })));
+    fs::write(path.join(MANIFEST), br#"{"meta":{"version":3,"other":0}}"#).unwrap();
+    assert!(matches!(read(&path), Err(CheckpointError::Version { found: 3, .. })));
 }
 
 #[test]
-fn absurd_layouts_are_errors() {
+fn absurd_manifests_are_errors() {
     let folder = tempfile::tempdir().unwrap();
-    let path = write_step(folder.path(), 1, 1);
+    let path = write_step(folder.path(), 3, 1);
     let manifest = fs::read_to_string(path.join(MANIFEST)).unwrap();
-    let value: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    value.as_object_mut().unwrap().remove("sha256").unwrap();
     let max = u64::MAX;
     for (pointer, new) in [
         ("/meta/layout/tensors/0/shape", serde_json::json!([max, max])),
@@ -181,12 +262,17 @@ fn absurd_layouts_are_errors() {
         ("/state", serde_json::json!(["m", "m"])),
         ("/state", serde_json::json!(["m"])),
         ("/meta/step", (-1).into()),
+        ("/meta/step", 2.into()),
+        ("/meta/step", max.into()),
+        ("/meta/cursor", 0.into()),
+        ("/meta/cursor", max.into()),
     ] {
         let mut value = value.clone();
         *value.pointer_mut(pointer).unwrap() = new.clone();
-        fs::write(path.join(MANIFEST), value.to_string()).unwrap();
+        fs::write(path.join(MANIFEST), sealed(&value).unwrap()).unwrap();
         let result = read(&path);
         // `m` twice is the one mutation that still describes the file's count of tensors.
+        assert!(!result.as_ref().is_err_and(|e| e.to_string().contains("its bytes have changed")));
         assert!(result.is_err() || new == serde_json::json!(["m", "m"]), "{pointer} {new}");
     }
     // Consistent in itself, but not what the file holds.
@@ -197,7 +283,7 @@ fn absurd_layouts_are_errors() {
     ]);
     let mut value = value.clone();
     value["meta"]["layout"] = serde_json::to_value(large).unwrap();
-    fs::write(path.join(MANIFEST), value.to_string()).unwrap();
+    fs::write(path.join(MANIFEST), sealed(&value).unwrap()).unwrap();
     assert!(matches!(read(&path), Err(CheckpointError::Tensors { .. })));
 }
 
@@ -214,6 +300,9 @@ fn buffers_that_do_not_fit_are_refused() {
         let error = write(folder.path(), &meta(1), snapshot, 1).unwrap_err();
         assert!(matches!(error, CheckpointError::Snapshot { .. }), "{error}");
     }
+    let snapshot = Snapshot { params: &good, state: &[], names: &[] };
+    let meta = Meta { cursor: 1, ..meta(3) };
+    assert!(matches!(write(folder.path(), &meta, snapshot, 1), Err(CheckpointError::Snapshot { .. })));
     assert!(names(folder.path()).is_empty());
 }
 
@@ -222,16 +311,23 @@ proptest! {
     fn no_manifest_makes_a_reader_panic(
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         digits in any::<bool>(),
+        seal in any::<bool>(),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = write_step(folder.path(), 1, 1);
         let mut bytes = fs::read(path.join(MANIFEST)).unwrap();
+        if seal {
+            bytes.truncate(bytes.len() - ending(&[]).len());
+        }
         let places: Vec<usize> = (0..bytes.len())
             .filter(|&i| !digits || bytes[i].is_ascii_digit())
             .collect();
         for (at, byte) in edits {
             // Digits become other digits, so that most of these texts still parse.
             bytes[*at.get(&places)] = if digits { b'0' + byte % 10 } else { byte };
+        }
+        if seal {
+            bytes.extend(ending(&bytes).into_bytes());
         }
         fs::write(path.join(MANIFEST), &bytes).unwrap();
         let _ = newest_valid(folder.path()).unwrap();

@@ -3,13 +3,13 @@
 use super::folder::{self, MANIFEST, MODEL, OPTIMIZER};
 use super::manifest::Manifest;
 use super::{CheckpointError, Meta, Snapshot, tensors};
-use crate::run_folder::{DiskError, sync_folder, write_atomic};
+use crate::run_folder::{DiskError, create_folder, sync_folder, sync_parent, write_atomic};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Writes a checkpoint into `folder` (created if need be) and returns its path; then removes all but the `keep` newest,
-/// of which the one just written always is one.
+/// of which the one just written always is one, and those [`set_aside`].
 ///
 /// Files and folders are synced before a single rename makes the checkpoint visible, so whatever has its name is
 /// whole. One of the same step is replaced. At most one process writes to a folder at a time (the run folder's lock
@@ -24,7 +24,7 @@ pub fn write(
     keep: usize,
 ) -> Result<PathBuf, CheckpointError> {
     check(meta, snapshot)?;
-    fs::create_dir_all(folder).map_err(DiskError::when("create the folder", folder))?;
+    create_folder(folder)?;
     for dead in folder::list(folder)?.temporaries {
         remove(&dead)?;
     }
@@ -39,8 +39,28 @@ pub fn write(
     Ok(path)
 }
 
+/// Renames checkpoints that [`newest_valid`](super::newest_valid) passed over for an older one, to `step-....damaged`.
+/// Left among the others, they would count as kept, at the cost of the valid ones. The next [`write()`] removes them.
+///
+/// # Errors
+/// What the disk refused.
+pub fn set_aside(skipped: &[(PathBuf, CheckpointError)]) -> Result<(), DiskError> {
+    for (path, _) in skipped {
+        let aside = folder::damaged(path);
+        if aside.exists() {
+            remove(&aside)?;
+        }
+        fs::rename(path, &aside).map_err(DiskError::when("set aside", path))?;
+        sync_parent(path)?;
+    }
+    Ok(())
+}
+
 fn check(meta: &Meta, snapshot: Snapshot) -> Result<(), CheckpointError> {
     let wrong = |cause: String| Err(CheckpointError::Snapshot { step: meta.step, cause });
+    if let Err(cause) = meta.check_counts() {
+        return wrong(cause);
+    }
     let expected = meta.layout.len();
     if snapshot.names.len() != snapshot.state.len() {
         let (names, state) = (snapshot.names.len(), snapshot.state.len());
@@ -92,7 +112,10 @@ fn publish(folder: &Path, temporary: &Path, step: u64) -> Result<PathBuf, Checkp
 }
 
 fn prune(folder: &Path, written: &Path, keep: usize) -> Result<(), CheckpointError> {
-    let entries = folder::list(folder)?.checkpoints;
+    let folder::Listing { checkpoints: entries, damaged, .. } = folder::list(folder)?;
+    for path in damaged {
+        remove(&path)?;
+    }
     let steps: HashSet<u64> = entries.iter().filter(|e| !e.replaced).map(|e| e.step).collect();
     let (superseded, kept): (Vec<_>, Vec<_>) =
         entries.into_iter().partition(|e| e.replaced && steps.contains(&e.step));

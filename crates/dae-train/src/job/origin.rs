@@ -2,7 +2,7 @@
 
 use super::JobError;
 use crate::actors::Group;
-use crate::checkpoint::{self, Checkpoint};
+use crate::checkpoint::{self, Checkpoint, Meta};
 use crate::topology::{Plan, Topology};
 use std::path::Path;
 
@@ -17,22 +17,31 @@ pub(super) fn inherited(group: &Group, run: &Path) -> Result<Vec<f32>, JobError>
     Ok(checkpoint.params)
 }
 
-/// Whether a run may go on from a checkpoint.
+/// Whether a run may go on from a checkpoint; `meta` is what its own will say.
 pub(super) fn agree(
     plan: &Plan,
     group: &Group,
+    meta: &Meta,
     checkpoint: &Checkpoint,
     path: &Path,
 ) -> Result<(), JobError> {
-    if checkpoint.meta.fingerprint != plan.fingerprint() {
-        let there = Topology::from_str("the checkpoint's topology", &checkpoint.meta.topology, &[]);
-        let differences = match there {
+    let there = &checkpoint.meta;
+    let other = |differences| Err(JobError::OtherTopology { path: path.to_owned(), differences });
+    let described = |m: &Meta| format!("{} samples of shape {:?}", m.samples, m.shape);
+    let data = ((there.samples, &there.shape) != (meta.samples, &meta.shape))
+        .then(|| format!("data: {} here, {} in the checkpoint", described(meta), described(there)));
+    if there.fingerprint != meta.fingerprint {
+        let mut differences = match Topology::from_str("the checkpoint's topology", &there.topology, &[]) {
             Ok(there) => plan.differences(&there.topology),
             Err(_) => vec!["its topology cannot be read by this version".into()],
         };
-        return Err(JobError::OtherTopology { path: path.to_owned(), differences });
+        differences.extend(data);
+        return other(differences);
     }
     same_tensors(group, checkpoint, path)?;
+    if let Some(data) = data {
+        return other(vec![data]);
+    }
     if checkpoint.state_names != group.rule.state_names() {
         let difference = format!("optimizer state {:?}", checkpoint.state_names);
         return Err(JobError::OtherModel { path: path.to_owned(), difference });

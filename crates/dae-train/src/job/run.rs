@@ -32,7 +32,8 @@ pub struct Job {
     loss: Option<f64>,
     /// The checkpoint it goes on from.
     pub resumed: Option<PathBuf>,
-    /// Checkpoints that were passed over since they are damaged, with what is wrong with them.
+    /// Checkpoints that were passed over since they are damaged, with what is wrong with them. Their folders' names end
+    /// in `.damaged` now; the next checkpoint replaces them.
     pub skipped: Vec<(PathBuf, CheckpointError)>,
     /// Where its progress can be read.
     pub board: Arc<Board>,
@@ -59,9 +60,23 @@ impl Job {
         if found.checkpoint.is_none() && !found.skipped.is_empty() {
             return Err(JobError::NoneValid(found.skipped));
         }
+        let meta = Meta {
+            step: 0,
+            cursor: 0,
+            seed: plan.seed(),
+            samples: plan.samples(dataset.len()) as u64,
+            shape: dataset.shape().to_vec(),
+            fingerprint: plan.fingerprint(),
+            topology: plan.topology().to_toml(),
+            word: plan.word().to_string(),
+            optimizer: plan.optimizer().to_string(),
+            loss: None,
+            layout: layout.clone(),
+            version: checkpoint::VERSION,
+        };
         let first = match (&found.checkpoint, &found.path) {
             (Some(checkpoint), Some(path)) => {
-                agree(&plan, &group, checkpoint, path)?;
+                agree(&plan, &group, &meta, checkpoint, path)?;
                 let state: Vec<&[f32]> = checkpoint.state.iter().map(Vec::as_slice).collect();
                 group.arena.load(checkpoint.meta.step, &checkpoint.params, &state)?;
                 checkpoint.meta.step
@@ -81,6 +96,7 @@ impl Job {
                 0
             }
         };
+        checkpoint::set_aside(&found.skipped)?;
         let mut log = EventLog::open_truncated_to(&folder.events(), first)?;
         log.append(&match &found.path {
             Some(path) => Event::Resumed { step: first, checkpoint: path.display().to_string() },
@@ -93,18 +109,6 @@ impl Job {
             },
         })?;
         log.sync()?;
-        let meta = Meta {
-            step: 0,
-            cursor: 0,
-            seed: plan.seed(),
-            fingerprint: plan.fingerprint(),
-            topology: plan.topology().to_toml(),
-            word: plan.word().to_string(),
-            optimizer: plan.optimizer().to_string(),
-            loss: None,
-            layout: layout.clone(),
-            version: checkpoint::VERSION,
-        };
         Ok(Self {
             plan: Arc::new(plan),
             group,

@@ -1,4 +1,4 @@
-//! Files that are there as a whole or not at all.
+//! Files that are there as a whole or not at all, and names that stay.
 
 use super::DiskError;
 use std::ffi::OsString;
@@ -27,6 +27,24 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
         let _ = fs::remove_file(&temporary);
         return Err(DiskError::when("write", path)(source));
     }
+    sync_parent(path)
+}
+
+/// Creates a folder and those above it that are missing; after a crash all of them are still there.
+///
+/// # Errors
+/// What the disk refused.
+pub fn create_folder(path: &Path) -> Result<(), DiskError> {
+    let missing: Vec<_> = path.ancestors().take_while(|p| *p != Path::new("") && !p.exists()).collect();
+    fs::create_dir_all(path).map_err(DiskError::when("create the folder", path))?;
+    missing.into_iter().try_for_each(sync_parent)
+}
+
+/// Makes the name of a file or folder survive a crash, once it was created, renamed or removed.
+///
+/// # Errors
+/// What the disk refused.
+pub fn sync_parent(path: &Path) -> Result<(), DiskError> {
     match path.parent() {
         Some(folder) if folder != Path::new("") => sync_folder(folder),
         _ => sync_folder(Path::new(".")),
@@ -53,6 +71,18 @@ mod tests {
         write_atomic(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn folders_are_created_up_to_the_first_that_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/c");
+        create_folder(&path).unwrap();
+        create_folder(&path).unwrap();
+        assert!(path.is_dir());
+        fs::write(path.join("file"), "").unwrap();
+        let error = create_folder(&path.join("file")).unwrap_err().to_string();
+        assert!(error.starts_with("could not create the folder"), "{error}");
     }
 
     #[test]

@@ -47,15 +47,6 @@ pub enum Event {
         /// The learning rate it was made with.
         lr: f32,
     },
-    /// How fast it goes; the only event with clock times.
-    Speed {
-        /// Committed steps.
-        step: u64,
-        /// Since this process began to train.
-        seconds: f64,
-        /// Since the last event of this kind.
-        samples_per_second: f64,
-    },
     /// A checkpoint was written.
     Checkpoint {
         /// Its step.

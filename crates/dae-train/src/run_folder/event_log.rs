@@ -1,7 +1,7 @@
 //! The event log of a run.
 
 use super::event::for_each_line;
-use super::{DiskError, sync_folder};
+use super::{DiskError, sync_parent};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -17,17 +17,18 @@ pub struct EventLog {
 }
 
 impl EventLog {
-    /// Begins a new log.
+    /// Begins a new log, its name durable in its folder.
     ///
     /// # Errors
     /// If there is one already, or the disk refuses.
     pub fn create(path: &Path) -> Result<Self, DiskError> {
         let file = File::create_new(path).map_err(DiskError::when("create", path))?;
+        sync_parent(path)?;
         Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
     }
 
-    /// Opens a log to go on from committed step `step`: later `step`, `speed` and `checkpoint` events are dropped, as
-    /// are torn lines. The log is rewritten under a temporary name and renamed. One that does not exist is begun.
+    /// Opens a log to go on from committed step `step`: later `step` and `checkpoint` events are dropped, as are
+    /// torn lines. The log is rewritten under a temporary name and renamed. One that does not exist is begun.
     ///
     /// # Errors
     /// What the disk refused; the log is then as it was.
@@ -39,7 +40,7 @@ impl EventLog {
         let file = File::create(&temporary).map_err(DiskError::when("create", &temporary))?;
         let mut log = Self { path: temporary, file: BufWriter::new(file) };
         for_each_line(path, |line, text| {
-            let progress = matches!(line.kind.as_str(), "step" | "speed" | "checkpoint");
+            let progress = matches!(line.kind.as_str(), "step" | "checkpoint");
             if progress && line.step.is_none_or(|s| s > step) {
                 return Ok(());
             }
@@ -47,7 +48,7 @@ impl EventLog {
         })?;
         log.sync()?;
         fs::rename(&log.path, path).map_err(DiskError::when("replace", path))?;
-        sync_folder(path.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new(".")))?;
+        sync_parent(path)?;
         // The open file has moved along with its name.
         path.clone_into(&mut log.path);
         Ok(log)
@@ -130,7 +131,7 @@ mod tests {
             let mut synced = 0;
             for s in 1..=20 {
                 log.append(&step(s)).unwrap();
-                log.append(&Event::Speed { step: s, seconds: 0.5, samples_per_second: 9.0 }).unwrap();
+                log.append(&Event::Checkpoint { step: s, path: "there".into() }).unwrap();
                 if s == checkpoint {
                     log.sync().unwrap();
                     synced = fs::metadata(&path).unwrap().len() as usize;
@@ -143,7 +144,7 @@ mod tests {
             let mut log = EventLog::open_truncated_to(&path, checkpoint).unwrap();
             for s in checkpoint + 1..=20 {
                 log.append(&step(s)).unwrap();
-                log.append(&Event::Speed { step: s, seconds: 0.5, samples_per_second: 9.0 }).unwrap();
+                log.append(&Event::Checkpoint { step: s, path: "there".into() }).unwrap();
             }
             drop(log);
             prop_assert_eq!(fs::read(&path).unwrap(), whole);

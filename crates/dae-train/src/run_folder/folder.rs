@@ -1,6 +1,6 @@
 //! The folder of one run.
 
-use super::{DiskError, sync_folder};
+use super::{DiskError, create_folder, sync_folder};
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl RunFolder {
     /// If another process uses the folder, if it holds a run already and `resume` is false, or if the disk refuses:
     /// read-only, full, no permission.
     pub fn create(path: &Path, resume: bool) -> Result<Self, RunFolderError> {
-        fs::create_dir_all(path).map_err(DiskError::when("create the folder", path))?;
+        create_folder(path)?;
         let lock_path = path.join("run.lock");
         let lock = File::options()
             .write(true)

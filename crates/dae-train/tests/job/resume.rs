@@ -1,9 +1,10 @@
 //! Stopping, crashing, and going on: as if nothing had happened.
 
 use crate::linear::{Act, Linear};
+use crate::made_up::MadeUp;
 use crate::rig::{FEATURES, Folder, Ran, Rig, topology};
 use dae_train::actors::Ended;
-use dae_train::job::JobHandle;
+use dae_train::job::{JobError, JobHandle};
 use dae_train::topology::Topology;
 use proptest::prelude::*;
 use std::fs::{self, OpenOptions};
@@ -161,6 +162,53 @@ fn a_damaged_checkpoint_is_passed_over_and_told() {
         assert!(why.to_string().contains(told) && why.to_string().contains(file), "{why}");
         as_if_nothing_had_happened(&ran, &whole);
     }
+}
+
+#[test]
+fn damaged_checkpoints_do_not_push_out_the_valid_ones() {
+    let topology = stateful("split 2").checkpoint_every(15);
+    let folder = interrupted(&topology);
+    for step in [30, 40] {
+        fs::write(folder.checkpoint(step).join("model.safetensors"), "").unwrap();
+    }
+    // Three are kept: the one it went on from, and those it has written since, at steps of its own.
+    let ran = folder.resume(stopping(&topology.checkpoint_every(50), 53)).unwrap();
+    assert_eq!((ran.first, ran.skipped.len()), (15, 2));
+    assert_eq!(folder.kept(), [15, 50, 53]);
+}
+
+#[test]
+fn a_resume_on_other_data_is_refused() {
+    let topology = stateful("split 2").checkpoint_every(15);
+    let folder = interrupted(&topology);
+    let before = fs::read(folder.events()).unwrap();
+    let refused = |samples, features| {
+        let rig = Rig::new(&topology).dataset(MadeUp::new(samples, features));
+        let error = folder.resume(rig).unwrap_err();
+        let JobError::OtherTopology { differences, .. } = error else { panic!("{error:?}") };
+        differences
+    };
+    assert_eq!(
+        refused(49, FEATURES),
+        ["data: 49 samples of shape [12] here, 50 samples of shape [12] in the checkpoint"]
+    );
+    assert_eq!(
+        refused(50, 8),
+        ["data: 50 samples of shape [8] here, 50 samples of shape [12] in the checkpoint"]
+    );
+    assert_eq!(fs::read(folder.events()).unwrap(), before);
+    folder.resume(Rig::new(&topology)).unwrap().finished();
+}
+
+#[test]
+fn samples_that_are_not_in_use_make_no_difference() {
+    let mut topology = stateful("split 2");
+    topology.data.limit = Some(30);
+    let folder = Folder::new();
+    stopped_at(&folder.run(stopping(&topology, 40)).unwrap(), 40);
+    assert_eq!((folder.read(40).meta.samples, folder.read(40).meta.shape), (30, vec![FEATURES]));
+    let ran = folder.resume(Rig::new(&topology).dataset(MadeUp::new(44, FEATURES))).unwrap().finished();
+    as_if_nothing_had_happened(&ran, &Rig::new(&topology).run().finished());
 }
 
 #[test]
