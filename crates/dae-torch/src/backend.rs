@@ -41,7 +41,7 @@ impl TorchBackend {
 
     fn attempt(&self) -> Result<(), BackendError> {
         let params = AlignedF32::new(self.shape.layout.len());
-        let features = self.sample.iter().product();
+        let features = Samples::features(&self.sample)?;
         let mut batch = Batch::new(1, features, true);
         batch.rows = 1;
         let mut out = vec![0.0; features];
@@ -79,19 +79,17 @@ impl Backend for TorchBackend {
     }
 
     fn replica(&self, member: &Member) -> Result<Box<dyn Replica>, BackendError> {
+        let (holds, wants) = (member.arena().len(), self.shape.layout.len());
+        if holds != wants {
+            return Err(BackendError(format!("an arena of {holds} values for a model of {wants}")));
+        }
         threads::prepare(self.threads);
-        // SAFETY: the replica holds on to the arena, and computes only while it is lent the member.
+        // SAFETY: parameters and slot are as long as the layout (checked); the replica holds on to the arena, and computes only while it is lent the member.
         let params = unsafe { self.views(member.params_ptr()) };
         // SAFETY: as above.
         let grads = unsafe { self.views(member.slot_ptr()) };
-        let replica = TorchReplica::new(
-            self.model.clone(),
-            member.arena().clone(),
-            params,
-            grads,
-            self.sample.clone(),
-            self.rows,
-        );
+        let replica =
+            TorchReplica::new(self.model.clone(), member, params, grads, self.sample.clone(), self.rows);
         Ok(Box::new(replica))
     }
 
@@ -100,7 +98,7 @@ impl Backend for TorchBackend {
         // SAFETY: the parameters are borrowed for longer than the views live.
         let params = unsafe { self.views(params.as_ptr()) };
         // SAFETY: likewise the batch.
-        let samples = unsafe { Samples::of(batch, &self.sample) };
+        let samples = unsafe { Samples::of(batch, &self.sample) }?;
         caught(|| {
             tch::no_grad(|| {
                 let loss = f64::try_from(self.model.loss(&params, &samples))?;

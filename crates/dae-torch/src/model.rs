@@ -78,7 +78,8 @@ impl Shape {
         if parameters.is_empty() {
             return Err(BackendError("the model declares no parameters".into()));
         }
-        let layout = Layout::new(parameters.iter().map(|p| (p.name.clone(), p.shape.clone())));
+        let layout = Layout::try_new(parameters.iter().map(|p| (p.name.clone(), p.shape.clone())))
+            .map_err(|e| BackendError(e.to_string()))?;
         Ok(Self { layout, parameters, names: Arc::new(names) })
     }
 }

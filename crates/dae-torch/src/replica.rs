@@ -16,14 +16,15 @@ pub(crate) struct TorchReplica {
     grads: Vec<Tensor>,
     sample: Vec<usize>,
     pass: Option<Box<dyn Pass>>,
-    /// What the views look at.
+    /// What the views look at: its parameters, and the slot of this rank.
     arena: Arc<Arena>,
+    rank: usize,
 }
 
 impl TorchReplica {
     pub(crate) fn new(
         model: Arc<dyn Model>,
-        arena: Arc<Arena>,
+        member: &Member,
         params: Params,
         grads: Params,
         sample: Vec<usize>,
@@ -31,7 +32,8 @@ impl TorchReplica {
     ) -> Self {
         let grads: Vec<_> = grads.tensors().iter().map(Tensor::shallow_clone).collect();
         let pass = model.pass(&Memory { params: &params, grads: &grads }, rows);
-        Self { model, params: params.tracked(), grads, sample, pass, arena }
+        let (arena, rank) = (member.arena().clone(), member.rank());
+        Self { model, params: params.tracked(), grads, sample, pass, arena, rank }
     }
 
     /// The gradient by autograd.
@@ -54,11 +56,14 @@ impl Replica for TorchReplica {
     #[allow(unsafe_code)]
     fn gradient(&mut self, member: &mut Member, batch: &Batch, first: bool) -> Result<f64, BackendError> {
         assert!(
-            Arc::ptr_eq(&self.arena, member.arena()),
+            Arc::ptr_eq(&self.arena, member.arena()) && self.rank == member.rank(),
             "a replica computes for the member it was made for"
         );
+        if let Some(broken) = member.broken() {
+            return Err(BackendError(broken.to_string()));
+        }
         // SAFETY: the batch outlives this call, and so the samples.
-        let samples = unsafe { Samples::of(batch, &self.sample) };
+        let samples = unsafe { Samples::of(batch, &self.sample) }?;
         match &mut self.pass {
             Some(pass) => pass.run(&samples, first),
             None => self.differentiate(&samples, first),
