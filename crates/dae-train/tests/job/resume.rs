@@ -145,7 +145,8 @@ fn a_damaged_checkpoint_is_passed_over_and_told() {
         *bytes.last_mut().unwrap() ^= 1;
         fs::write(path, bytes).unwrap();
     };
-    let damages: [(&str, &dyn Fn(&Path), &str); 5] = [
+    type Damage<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
+    let damages: [Damage; 5] = [
         ("model.safetensors", &shorten, "bytes where its manifest says"),
         ("optimizer.safetensors", &shorten, "bytes where its manifest says"),
         ("model.safetensors", &flip, "does not match the SHA-256"),
