@@ -202,6 +202,12 @@ impl Arena {
         self.current().break_with(cause);
     }
 
+    /// Who is waited for as of now, and by whom, if somebody waits: the cause to break the group with for one who knows
+    /// that it has lasted too long.
+    pub fn stalled(&self) -> Option<Broken> {
+        self.current().stalled()
+    }
+
     /// The first cause, if the group is broken.
     pub fn broken(&self) -> Option<Broken> {
         self.current().broken()

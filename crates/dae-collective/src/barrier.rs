@@ -141,6 +141,16 @@ impl Barrier {
         self.fate().cause.clone()
     }
 
+    /// Who is waited for as of now, and by whom, if somebody waits: the cause to break it with for one who knows that
+    /// it has lasted too long.
+    pub fn stalled(&self) -> Option<Broken> {
+        let turns: Vec<_> = self.arrivals.iter().map(|a| a.0.load(Ordering::SeqCst)).collect();
+        let turn = *turns.iter().max()?;
+        let missing = self.missing(turn);
+        let seen_by = turns.iter().position(|t| *t == turn)?;
+        (!missing.is_empty()).then_some(Broken::Stalled { missing, seen_by, waited: self.stall })
+    }
+
     fn fate(&self) -> MutexGuard<'_, Fate> {
         self.fate.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -207,6 +217,15 @@ mod tests {
         barrier.arrivals[1].0.fetch_add(1, Ordering::AcqRel);
         let Err(Broken::Stalled { missing, seen_by, .. }) = barrier.wait(0) else { panic!("not stalled") };
         assert_eq!((missing, seen_by), (vec![2], 0));
+    }
+
+    #[test]
+    fn who_is_waited_for_can_be_asked() {
+        let barrier = Barrier::new(3, Duration::from_secs(20));
+        assert_eq!(barrier.stalled(), None);
+        barrier.arrivals[1].0.fetch_add(1, Ordering::AcqRel);
+        let waited = Duration::from_secs(20);
+        assert_eq!(barrier.stalled(), Some(Broken::Stalled { missing: vec![0, 2], seen_by: 1, waited }));
     }
 
     #[test]

@@ -93,9 +93,13 @@ impl AllReduceCoordinator {
         match (arena.broken(), missing.first()) {
             _ if arena.progress() != seen => self.watch(false, context),
             (None, Some(rank)) => {
-                let cause =
-                    format!("no step was committed within {:?} (job.stall_timeout_s)", self.group.stall);
-                arena.break_with(Broken::Left { rank: *rank, cause });
+                // Whoever waits is not to blame.
+                let cause = arena.stalled().unwrap_or_else(|| {
+                    let stall = self.group.stall;
+                    let cause = format!("no step was committed within {stall:?} (job.stall_timeout_s)");
+                    Broken::Left { rank: *rank, cause }
+                });
+                arena.break_with(cause);
                 self.watch(true, context);
             }
             // It broke since somebody looked last, perhaps just now.

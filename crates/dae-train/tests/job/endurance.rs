@@ -113,6 +113,24 @@ fn a_rank_that_was_told_has_as_long_again_to_come_back() {
     assert_eq!(ran.bits(), Rig::new(&topology).run().finished().bits());
 }
 
+#[test]
+fn a_rank_that_waits_is_not_blamed() {
+    // The step begins just before somebody looks after the group, and its first rank comes late enough that the next
+    // look is before its own patience ends.
+    let late = AtomicU64::new(2);
+    let model = Linear::new(FEATURES).acting(move |now| {
+        let happens = || late.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+        match now.step {
+            10 => dawdle(Duration::from_millis(900)),
+            20 if happens() => dawdle(Duration::from_millis([600, 1600][now.member.rank()])),
+            _ => {}
+        }
+        Act::Compute
+    });
+    let ran = Rig::new(&stalling("split 2", 3)).backend(model).run().finished();
+    assert!(ran.restarts()[0].contains("ranks [1] did not arrive within 1s"), "{:?}", ran.restarts());
+}
+
 /// A rank that is not seen again, in a group of this word.
 fn never_comes_back(word: &str, rank: usize) -> Ran {
     let (open, gate) = sync_channel::<()>(0);
