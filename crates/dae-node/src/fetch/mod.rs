@@ -32,8 +32,8 @@ const SOURCES: [Source; 3] = [
     (package::NAME, package::fetch),
 ];
 
-/// Makes sure the four files of MNIST lie in `to`, or in the user's cache folder; returns a line that says
-/// where.
+/// Makes sure the four files of MNIST lie in `to`, or in the user's cache folder; says on stderr what it came to, and
+/// returns the folder, a line for stdout.
 pub fn mnist(to: Option<PathBuf>) -> Result<Vec<u8>, Failure> {
     let Some(path) = to.or_else(dae_train::data::mnist_folder) else {
         let report = miette::miette!(
@@ -42,13 +42,16 @@ pub fn mnist(to: Option<PathBuf>) -> Result<Vec<u8>, Failure> {
         );
         return Err(Failure::new(Exit::Usage, report));
     };
-    fetch(Folder::new(path), &MNIST, &SOURCES).map(String::into_bytes).map_err(|error| {
+    let folder = format!("{}\n", path.display());
+    let said = fetch(Folder::new(path), &MNIST, &SOURCES).map_err(|error| {
         let exit = match error {
             FetchError::Unreachable { .. } => Exit::Unreachable,
             _ => Exit::Failed,
         };
         Failure::new(exit, error)
-    })
+    })?;
+    eprint!("{said}");
+    Ok(folder.into_bytes())
 }
 
 fn fetch(folder: Folder, files: &[DataFile], sources: &[Source]) -> Result<String, FetchError> {
