@@ -103,14 +103,12 @@ impl<'a> Reconstruction<'a> {
         dataset: &Arc<dyn Dataset>,
         topology: &Topology,
     ) -> Self {
-        let model = &topology.model;
-        let with_mask = model.emphasis_corrupted != model.emphasis_clean;
         let sampler = Sampler::new(SEED, dataset.len(), false);
         Self {
             backend,
             params,
             feeder: Feeder::new(dataset.clone(), sampler, corruption(topology), SEED),
-            batch: Batch::new(ROWS, dataset.features(), with_mask),
+            batch: Batch::new(ROWS, dataset.features(), topology.model.wants_mask()),
             buffer: vec![0.0; ROWS * dataset.features()],
         }
     }

@@ -54,12 +54,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-
-    const HELLO: DataFile = DataFile {
-        name: "hello",
-        bytes: 5,
-        sha256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
-    };
+    use crate::fetch::tests::HELLO;
 
     /// Answers one request with `status` and the gzip'd `content`; returns what was asked for, with the
     /// outcome.

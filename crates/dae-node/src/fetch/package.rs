@@ -107,12 +107,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-
-    const HELLO: DataFile = DataFile {
-        name: "hello",
-        bytes: 5,
-        sha256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
-    };
+    use crate::fetch::tests::HELLO;
 
     fn tarball(entries: &[(&str, tar::EntryType, &[u8])]) -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());

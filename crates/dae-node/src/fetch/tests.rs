@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-const HELLO: DataFile = DataFile {
+pub const HELLO: DataFile = DataFile {
     name: "hello",
     bytes: 5,
     sha256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",

@@ -21,7 +21,6 @@ pub(super) fn group(
     let rule = Rule::new(plan.optimizer());
     let stall = Duration::from_secs(topology.job.stall_timeout_s);
     let states = rule.state_names().len();
-    let model = &topology.model;
     Arc::new(Group {
         arena: Arena::new(backend.layout().len(), states, plan.workers(), stall),
         rule,
@@ -35,7 +34,7 @@ pub(super) fn group(
         checkpoint_every: topology.checkpoint.every,
         prefetch: topology.data.prefetch as usize,
         features: dataset.features(),
-        with_mask: model.emphasis_corrupted != model.emphasis_clean,
+        with_mask: topology.model.wants_mask(),
         stall,
         pin: topology.placement.pin,
         backend,

@@ -175,18 +175,20 @@ section! {
 }
 
 impl Data {
-    /// Where the data lies: `path` where it is given, for MNIST otherwise `dae/mnist` in the user's cache
-    /// directory (`$XDG_CACHE_HOME`, else `~/.cache`), and nothing for any other kind.
+    /// Where the data lies: `path` where it is given, for MNIST otherwise where it is fetched to
+    /// ([`crate::data::mnist_folder`]), and nothing for any other kind.
     pub fn location(&self) -> Option<PathBuf> {
-        let cache = || {
-            // A relative XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification).
-            let xdg = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
-            xdg.or_else(|| std::env::home_dir().map(|home| home.join(".cache")))
-        };
         match &self.path {
             Some(path) => Some(path.into()),
-            None if self.kind == "mnist" => cache().map(|c| c.join("dae").join("mnist")),
+            None if self.kind == "mnist" => crate::data::mnist_folder(),
             None => None,
         }
+    }
+}
+
+impl ModelSection {
+    /// Whether the loss must know which values were corrupted: it weighs them otherwise than the rest.
+    pub fn wants_mask(&self) -> bool {
+        self.emphasis_corrupted != self.emphasis_clean
     }
 }
