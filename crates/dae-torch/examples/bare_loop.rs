@@ -1,6 +1,7 @@
 //! The steps of a run in a plain loop, without an actor: what the machinery around them is measured against.
 //!
-//! It uses the same kernels and the same optimizer on one thread, and fills its batches itself. Prints one JSON line.
+//! It uses the same kernels and the same optimizer on one thread that stays on its core, and fills its batches itself.
+//! Prints one JSON line.
 
 use dae_collective::{Arena, Contribution};
 use dae_schedule::Optimizer;
@@ -26,6 +27,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (hidden, code, batch) = (number("--hidden")?, number("--code")?, number("--batch")?);
     let steps = number("--steps")? as u64;
     dae_torch::reuse_memory();
+    let pinned = core_affinity::get_core_ids().and_then(|ids| ids.first().copied());
+    if !pinned.is_some_and(core_affinity::set_for_current) {
+        eprintln!("bare_loop: this thread could not be pinned to its core");
+    }
 
     let images: Arc<dyn Dataset> = Arc::new(mnist(Path::new(option("--mnist")?), true)?);
     let layers = [784, hidden, code, hidden, 784];

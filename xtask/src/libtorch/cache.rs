@@ -4,7 +4,7 @@ use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::flavor::{Flavor, TORCH, TORCH_VERSION, cuda_requirements};
+use super::flavor::{Flavor, TORCH_VERSION};
 use super::{pip, wheel};
 use crate::failure::{Failure, Outcome};
 
@@ -48,15 +48,9 @@ fn fill(flavor: Flavor, partial: &Path) -> Outcome {
     fs::create_dir_all(&wheels).map_err(|e| Failure::file("make the folder", &wheels, e))?;
     let pinned: Vec<&str> = flavor.pins().iter().map(|pin| pin.requirement).collect();
     let bytes = flavor.pins().iter().map(|pin| pin.bytes).sum();
-    pip::download(&pinned, pip::Follow::Nothing, Some(bytes), &wheels)?;
+    pip::download(&pinned, bytes, &wheels)?;
     for pin in flavor.pins() {
         wheel::verify(&wheels.join(pin.file), pin)?;
-    }
-    if flavor == Flavor::Cuda {
-        let metadata = wheel::read_entry(&wheels.join(TORCH.file), &metadata_entry())?;
-        let required = cuda_requirements(&metadata);
-        let required: Vec<&str> = required.iter().map(String::as_str).collect();
-        pip::download(&required, pip::Follow::Dependencies, None, &wheels)?;
     }
     for wheel in wheels_in(&wheels)? {
         wheel::unpack(&wheel, partial, flavor)?;
@@ -121,10 +115,6 @@ fn check_room(free: Option<u64>, needed: u64, cache: &Path) -> Outcome {
 
 fn free_bytes(folder: &Path) -> Option<u64> {
     rustix::fs::statvfs(folder).ok().map(|stat| stat.f_bavail.saturating_mul(stat.f_frsize))
-}
-
-fn metadata_entry() -> String {
-    format!("torch-{TORCH_VERSION}.dist-info/METADATA")
 }
 
 fn wheels_in(folder: &Path) -> Outcome<Vec<PathBuf>> {

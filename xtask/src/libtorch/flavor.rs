@@ -1,6 +1,8 @@
 //! The two builds of PyTorch's wheels: what is pinned, and which files of them are wanted.
 use std::path::{Path, PathBuf};
 
+use super::cuda::CUDA;
+
 /// The one version of PyTorch that `tch` 0.24 is written for.
 pub const TORCH_VERSION: &str = "2.11.0";
 
@@ -26,13 +28,15 @@ pub const TORCH: Pin = Pin {
 };
 
 // libtorch_cpu.so of the CUDA build names these two among its libraries, used or not.
-const CUPTI: Pin = Pin {
+/// NVIDIA's profiling interface.
+pub const CUPTI: Pin = Pin {
     requirement: "nvidia-cuda-cupti==13.0.85",
     file: "nvidia_cuda_cupti-13.0.85-py3-none-manylinux_2_25_x86_64.whl",
     sha256: "4eb01c08e859bf924d222250d2e8f8b8ff6d3db4721288cf35d14252a4d933c8",
     bytes: 10_715_597,
 };
-const CUDART: Pin = Pin {
+/// NVIDIA's run-time library.
+pub const CUDART: Pin = Pin {
     requirement: "nvidia-cuda-runtime==13.0.96",
     file: "nvidia_cuda_runtime-13.0.96-py3-none-manylinux2014_x86_64.manylinux_2_17_x86_64.whl",
     sha256: "7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548",
@@ -54,10 +58,9 @@ impl Flavor {
         format!("{TORCH_VERSION}+{}", if self == Self::Cpu { "cpu" } else { "cu130" })
     }
 
-    /// The wheels known beforehand. CUDA's own are named by PyTorch's metadata, each by exact version.
+    /// The wheels it is unpacked from.
     pub fn pins(self) -> &'static [Pin] {
         const CPU: [Pin; 3] = [TORCH, CUPTI, CUDART];
-        const CUDA: [Pin; 1] = [TORCH];
         if self == Self::Cpu { &CPU } else { &CUDA }
     }
 
@@ -92,18 +95,6 @@ impl Flavor {
     }
 }
 
-/// The requirements of PyTorch's metadata that bring NVIDIA's libraries: no Python packages, no compiler. The
-/// conditions after `;` hold on the only system this runs on.
-pub fn cuda_requirements(metadata: &str) -> Vec<String> {
-    metadata
-        .lines()
-        .filter_map(|line| line.strip_prefix("Requires-Dist: "))
-        .map(|requirement| requirement.split(';').next().unwrap_or_default().trim())
-        .filter(|requirement| requirement.starts_with("nvidia-") || requirement.starts_with("cuda-toolkit"))
-        .map(|requirement| requirement.replace(' ', ""))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,7 +105,7 @@ mod tests {
 
     #[test]
     fn pins_are_whole_and_name_what_pip_is_asked_for() {
-        for pin in [TORCH, CUPTI, CUDART] {
+        for pin in &CUDA {
             assert!(pin.sha256.len() == 64 && pin.sha256.bytes().all(|b| b"0123456789abcdef".contains(&b)));
             let (name, version) = pin.requirement.split_once("==").unwrap();
             assert!(pin.file.starts_with(&format!("{}-{version}-", name.replace('-', "_"))), "{pin:?}");
@@ -147,18 +138,5 @@ mod tests {
         for unwanted in ["torch/bin/protoc", "nvidia/cu13/include/cuda.h", "triton/_C/libtriton.so"] {
             assert_eq!(placed(Flavor::Cuda, unwanted), None, "{unwanted}");
         }
-    }
-
-    #[test]
-    fn only_nvidias_requirements_are_followed() {
-        let metadata = "Requires-Dist: sympy>=1.13.3\n\
-            Requires-Dist: cuda-toolkit[cublas,cudart]==13.0.2; platform_system == \"Linux\"\n\
-            Requires-Dist: cuda-bindings<14,>=13.0.3; platform_system == \"Linux\"\n\
-            Requires-Dist: nvidia-nccl-cu13==2.28.9; platform_system == \"Linux\"\n\
-            Requires-Dist: triton==3.6.0; platform_system == \"Linux\"\n";
-        assert_eq!(
-            cuda_requirements(metadata),
-            ["cuda-toolkit[cublas,cudart]==13.0.2", "nvidia-nccl-cu13==2.28.9"]
-        );
     }
 }

@@ -5,11 +5,13 @@
 //! | [`mod@source`] | which libtorch the environment asks for |
 //! | [`given`] | checks of a libtorch that somebody else installed |
 //! | [`flavor`] | the two builds of PyTorch's wheels: what is pinned, and which files of them are wanted |
+//! | [`cuda`] | NVIDIA's wheels of the CUDA build |
 //! | [`cache`] | the user's folder of unpacked wheels: locked, stamped, never half-written |
 //! | [`pip`] | downloading wheels with the user's own pip, and its settings |
 //! | [`wheel`] | checking and unpacking one wheel |
 //! | [`link`] | the link itself |
 mod cache;
+mod cuda;
 mod flavor;
 mod given;
 mod link;

@@ -11,27 +11,18 @@ use super::given::last_line;
 use crate::failure::{Failure, Outcome};
 use crate::progress;
 
-/// Whether the wheels that a wheel requires are downloaded too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Follow {
-    /// Only what is named.
-    Nothing,
-    /// All that is named requires.
-    Dependencies,
-}
-
 /// The oldest and the newest glibc 2.x whose wheels are taken. PyTorch's own needs the newest, and NVIDIA's are
 /// spread over all of them; pip reads these names literally, so each is listed. From the name `manylinux2014` it
 /// counts down to the older ones by itself.
 const GLIBC: std::ops::RangeInclusive<u32> = 17..=28;
 
-/// Downloads wheels into `wheels`, showing how far it is. `bytes` is what they weigh together, if that is known.
-pub fn download(requirements: &[&str], follow: Follow, bytes: Option<u64>, wheels: &Path) -> Outcome {
+/// Downloads these wheels and no others into `wheels`, showing how far it is. `bytes` is what they weigh together.
+pub fn download(requirements: &[&str], bytes: u64, wheels: &Path) -> Outcome {
     // pip downloads into its temporary folder first: set to ours, it can be watched, and is removed with the rest.
     let temporary = wheels.join("pip");
     fs::create_dir_all(&temporary).map_err(|e| Failure::file("make the folder", &temporary, e))?;
     let mut command = Command::new("python3");
-    command.args(arguments(requirements, follow)).arg("--dest").arg(wheels).env("TMPDIR", &temporary);
+    command.args(arguments(requirements)).arg("--dest").arg(wheels).env("TMPDIR", &temporary);
     let output = watched(command, bytes, &temporary).map_err(|e| match e.kind() {
         io::ErrorKind::NotFound => Failure::says(
             "there is no python3 and libtorch is downloaded with its pip: install python3 and pip, \
@@ -42,13 +33,10 @@ pub fn download(requirements: &[&str], follow: Follow, bytes: Option<u64>, wheel
     if output.status.success() { Ok(()) } else { Err(refusal(&last_line(&output.stderr))) }
 }
 
-fn arguments(requirements: &[&str], follow: Follow) -> Vec<String> {
+fn arguments(requirements: &[&str]) -> Vec<String> {
     let fixed = "-m pip download --quiet --no-input --disable-pip-version-check --no-cache-dir --progress-bar off \
-                 --only-binary=:all: --python-version 3.11 --implementation cp --abi cp311 --abi none --abi abi3";
+                 --no-deps --only-binary=:all: --python-version 3.11 --implementation cp --abi cp311 --abi none --abi abi3";
     let mut arguments: Vec<String> = fixed.split_whitespace().map(str::to_owned).collect();
-    if follow == Follow::Nothing {
-        arguments.push("--no-deps".to_owned());
-    }
     let platforms = GLIBC.rev().map(|glibc| format!("manylinux_2_{glibc}_x86_64"));
     for platform in platforms.chain(["manylinux2014_x86_64".to_owned()]) {
         arguments.extend(["--platform".to_owned(), platform]);
@@ -75,9 +63,9 @@ fn refusal(reason: &str) -> Failure {
 }
 
 /// Runs the command to its end while a bar follows the growth of `folder`.
-fn watched(mut command: Command, bytes: Option<u64>, folder: &Path) -> io::Result<Output> {
+fn watched(mut command: Command, bytes: u64, folder: &Path) -> io::Result<Output> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
-    let bar = progress::bytes("downloading PyTorch's wheels", bytes);
+    let bar = progress::bytes("downloading PyTorch's wheels", Some(bytes));
     let (ended, end) = sync_channel(1);
     thread::spawn(move || ended.send(child.wait_with_output()));
     loop {
@@ -87,8 +75,7 @@ fn watched(mut command: Command, bytes: Option<u64>, folder: &Path) -> io::Resul
                 return output;
             }
             Err(RecvTimeoutError::Timeout) => {
-                let seen = size_of(folder);
-                bar.set_position(bytes.map_or(seen, |bytes| seen.min(bytes)));
+                bar.set_position(size_of(folder).min(bytes));
             }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(io::Error::other("the thread that waited for pip ended"));
@@ -114,10 +101,9 @@ mod tests {
 
     #[test]
     fn pip_is_asked_for_exact_wheels_of_one_platform() {
-        let asked = arguments(&["torch==2.11.0"], Follow::Nothing).join(" ");
+        let asked = arguments(&["torch==2.11.0"]).join(" ");
         assert!(asked.starts_with("-m pip download ") && asked.ends_with(" torch==2.11.0"), "{asked}");
         assert!(asked.contains("--only-binary=:all:") && asked.contains("--no-deps"), "{asked}");
-        assert!(!arguments(&["a"], Follow::Dependencies).join(" ").contains("--no-deps"));
     }
 
     #[test]
@@ -131,11 +117,11 @@ mod tests {
     #[test]
     fn a_missing_program_and_a_failing_one_are_told_apart() {
         let folder = tempfile::tempdir().unwrap();
-        let missing = watched(Command::new("no-such-program"), None, folder.path()).unwrap_err();
+        let missing = watched(Command::new("no-such-program"), 10, folder.path()).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
         let mut failing = Command::new("sh");
         failing.args(["-c", "echo reason >&2; exit 3"]);
-        let output = watched(failing, Some(10), folder.path()).unwrap();
+        let output = watched(failing, 10, folder.path()).unwrap();
         assert_eq!((output.status.code(), last_line(&output.stderr).as_str()), (Some(3), "reason"));
     }
 
