@@ -1,0 +1,15 @@
+//! What daemons, clients and hosts say to a daemon. All of it is bounded, closed, and versioned by the links.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `hosts` | a daemon and the hosts it started |
+//! | `jobs` | jobs: clients and daemons, and daemons among themselves |
+//! | `nodes` | who is in the cluster, how a node is, leaving |
+pub mod hosts;
+pub mod jobs;
+mod nodes;
+
+pub use nodes::{
+    Event, Farewell, HostRow, Leave, ListNodes, NodeInfo, NodeState, NodeStatus, Nodes, NotReached, ShowNode,
+    ShowStatus,
+};

@@ -1,0 +1,291 @@
+//! Where the daemons of one cluster on this machine meet their clients: a folder of Unix sockets.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use tokio::net::UnixListener;
+
+/// More daemons of one cluster on one machine are not looked at.
+const MOST_DAEMONS: usize = 256;
+/// The kernel's bound on the path of a socket, less the final zero (unix(7)).
+const LONGEST_PATH: usize = 107;
+/// The longest name of a node or a cluster.
+const LONGEST_NAME: usize = 64;
+
+/// Why there is no socket.
+#[derive(Debug, thiserror::Error)]
+pub enum SocketError {
+    /// The name cannot be the name of a file.
+    #[error(
+        "{what} `{name}`: a name is 1 to {LONGEST_NAME} letters, digits, `-`, `_` or `.`, the first no `.`"
+    )]
+    Name {
+        /// What was to be named.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// The folder is not this user's alone, so whoever else can write to it could listen in.
+    #[error("{}: {why}; remove it, or set XDG_RUNTIME_DIR to a folder that only you can enter", folder.display())]
+    NotPrivate {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A daemon of this name is alive.
+    #[error(
+        "a daemon named `{name}` runs on this machine already (process {pid}); choose another by --name, \
+         or end that one by `dae-node leave`"
+    )]
+    Taken {
+        /// The name.
+        name: String,
+        /// The process that has it.
+        pid: String,
+    },
+    /// The path is longer than the system allows.
+    #[error(
+        "{}: longer than the {LONGEST_PATH} bytes a socket's path may have; set XDG_RUNTIME_DIR to a shorter \
+         folder, or choose a shorter --name", path.display()
+    )]
+    Long {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system refuses.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+/// The folder of the sockets of one cluster.
+#[derive(Debug, Clone)]
+pub struct Sockets {
+    folder: PathBuf,
+}
+
+/// A daemon's own socket; dropping it removes the file.
+#[derive(Debug)]
+pub struct Claimed {
+    /// The socket, listening.
+    pub listener: UnixListener,
+    /// Where it lies.
+    pub path: PathBuf,
+    lock_path: PathBuf,
+    _lock: File,
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        // While the lock is still held: nobody else's files can lie there.
+        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.lock_path);
+    }
+}
+
+impl Sockets {
+    /// The folder for `cluster` in this user's runtime folder.
+    ///
+    /// # Errors
+    /// If the name cannot be a file's name.
+    pub fn of(cluster: &str) -> Result<Self, SocketError> {
+        let runtime =
+            std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+        let own = || std::env::temp_dir().join(format!("dae-{}", rustix::process::getuid().as_raw()));
+        Self::under(&runtime.map_or_else(own, |runtime| runtime.join("dae")), cluster)
+    }
+
+    /// The folder for `cluster` below `root`.
+    ///
+    /// # Errors
+    /// As [`Sockets::of`].
+    pub fn under(root: &Path, cluster: &str) -> Result<Self, SocketError> {
+        check_name("cluster", cluster)?;
+        Ok(Self { folder: root.join(cluster) })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The socket of the daemon `node`.
+    pub fn socket(&self, node: &str) -> PathBuf {
+        self.folder.join(format!("{node}.sock"))
+    }
+
+    /// The names of the daemons that have a socket here, in order; some may be dead.
+    pub fn names(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let name = |entry: fs::DirEntry| {
+            let socket = entry.file_type().ok().is_some_and(|kind| kind.is_socket());
+            let name = entry.file_name().to_str()?.strip_suffix(".sock")?.to_owned();
+            socket.then_some(name)
+        };
+        let mut names: Vec<_> = entries.flatten().filter_map(name).take(MOST_DAEMONS).collect();
+        names.sort();
+        names
+    }
+
+    /// Makes the folder, for this user alone, and says where it lies.
+    ///
+    /// # Errors
+    /// If it cannot be made, or others can enter it.
+    pub fn make(&self) -> Result<&Path, SocketError> {
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |error| SocketError::Io { path, error }
+        };
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(io(&self.folder))?;
+        let root = self.folder.parent().unwrap_or(&self.folder);
+        for folder in [root, &self.folder] {
+            let is = fs::symlink_metadata(folder).map_err(io(folder))?;
+            let why = if !is.is_dir() {
+                "is no folder".to_owned()
+            } else if is.uid() != rustix::process::getuid().as_raw() {
+                format!("belongs to the user with number {}", is.uid())
+            } else if is.mode() & 0o077 != 0 {
+                format!("others can enter it (mode {:03o})", is.mode() & 0o777)
+            } else {
+                continue;
+            };
+            return Err(SocketError::NotPrivate { folder: folder.to_owned(), why });
+        }
+        Ok(&self.folder)
+    }
+
+    /// Takes the name `node`: a lock, which goes with the process however it ends, and a socket in place of one
+    /// that a dead daemon left. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// If a living daemon has the name, or the system refuses.
+    pub fn claim(&self, node: &str) -> Result<Claimed, SocketError> {
+        check_name("node", node)?;
+        self.make()?;
+        let path = self.socket(node);
+        if path.as_os_str().len() > LONGEST_PATH {
+            return Err(SocketError::Long { path });
+        }
+        let lock_path = self.folder.join(format!("{node}.pid"));
+        let lock = lock(&lock_path, node)?;
+        let io = |error| SocketError::Io { path: path.clone(), error };
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&path).map_err(io)?;
+        Ok(Claimed { listener, path, lock_path, _lock: lock })
+    }
+}
+
+/// The locked file with this process' number in it.
+fn lock(path: &Path, node: &str) -> Result<File, SocketError> {
+    let io = |error| SocketError::Io { path: path.to_owned(), error };
+    loop {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path)
+            .map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                // Whoever holds it may not have written yet.
+                let _ = (&mut file).take(16).read_to_string(&mut pid);
+                let pid = if pid.trim().is_empty() {
+                    "starting just now".to_owned()
+                } else {
+                    pid.trim().to_owned()
+                };
+                return Err(SocketError::Taken { name: node.to_owned(), pid });
+            }
+            Err(TryLockError::Error(error)) => return Err(io(error)),
+        }
+        // Between opening and locking, its owner may have left and removed it: then the lock is of no file.
+        let mine = file.metadata().map_err(io)?;
+        if fs::metadata(path).is_ok_and(|there| there.ino() == mine.ino() && there.dev() == mine.dev()) {
+            file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(io)?;
+            return Ok(file);
+        }
+    }
+}
+
+/// A name that can be part of a path, a table and a sentence.
+///
+/// # Errors
+/// If it cannot.
+pub fn check_name(what: &'static str, name: &str) -> Result<(), SocketError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let fine = (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(plain) && !name.starts_with('.');
+    fine.then_some(())
+        .ok_or_else(|| SocketError::Name { what, name: name.chars().take(LONGEST_NAME).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[tokio::test]
+    async fn a_name_is_taken_once_and_free_again_afterwards() {
+        let root = tempfile::tempdir().expect("a folder");
+        let sockets = Sockets::under(&root.path().join("dae"), "c").expect("a name");
+        let first = sockets.claim("n1").expect("free");
+        let refusal = sockets.claim("n1").expect_err("taken").to_string();
+        assert!(refusal.contains(&std::process::id().to_string()) && refusal.contains("--name"), "{refusal}");
+        let second = sockets.claim("n2").expect("another name");
+        assert_eq!(sockets.names(), ["n1", "n2"]);
+        drop((first, second));
+        assert_eq!(fs::read_dir(sockets.folder()).expect("is there").count(), 0, "something is left");
+        drop(sockets.claim("n1").expect("free again"));
+    }
+
+    #[tokio::test]
+    async fn a_dead_daemons_socket_is_replaced() {
+        let root = tempfile::tempdir().expect("a folder");
+        let sockets = Sockets::under(&root.path().join("dae"), "c").expect("a name");
+        sockets.make().expect("made");
+        drop(std::os::unix::net::UnixListener::bind(sockets.socket("n1")).expect("bound"));
+        fs::write(sockets.folder().join("n1.pid"), "1\n").expect("written");
+        sockets.claim("n1").expect("its owner is dead");
+    }
+
+    #[test]
+    fn a_folder_that_others_can_enter_is_refused() {
+        let root = tempfile::tempdir().expect("a folder");
+        let open = root.path().join("dae");
+        fs::create_dir(&open).expect("made");
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).expect("set");
+        let error = Sockets::under(&open, "c").expect("a name").make().expect_err("open").to_string();
+        assert!(error.contains("mode 755") && error.contains("XDG_RUNTIME_DIR"), "{error}");
+    }
+
+    #[test]
+    fn a_path_that_is_too_long_says_so() {
+        let root = tempfile::tempdir().expect("a folder");
+        let sockets = Sockets::under(&root.path().join("d".repeat(100)), "c").expect("a name");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
+        let error = runtime.block_on(async { sockets.claim("n1") }).expect_err("too long").to_string();
+        assert!(error.contains("107 bytes"), "{error}");
+    }
+
+    #[test]
+    fn names_stay_within_their_folder() {
+        for bad in ["", "..", ".x", "a/b", "a b", "ä", &"x".repeat(65)] {
+            assert!(check_name("node", bad).is_err(), "{bad}");
+            assert!(Sockets::under(Path::new("x"), bad).is_err(), "{bad}");
+        }
+        assert!(check_name("node", "gpu-03.lab_2").is_ok());
+    }
+}
