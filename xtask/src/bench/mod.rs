@@ -2,9 +2,11 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`actor`] | messages to an actor in another process: ours, Ray's and Monarch's, by turns |
 //! | [`train`] | training speed: ours, a bare loop, and PyTorch DDP, by turns |
 //! | [`contender`] | how each of them is started and what it answers |
 //! | [`table`] | medians and ratios |
+mod actor;
 mod contender;
 mod table;
 mod train;
@@ -19,11 +21,14 @@ use crate::workspace::Workspace;
 pub enum Bench {
     /// Samples a second of 1 and 2 workers on the MNIST autoencoder, at three sizes
     Train(train::Train),
+    /// The time of asks, and the speed of large parts, to an actor in another process
+    Actor(actor::Actor),
 }
 
 /// Measures.
 pub fn run(workspace: &Workspace, bench: &Bench) -> Outcome {
     match bench {
         Bench::Train(train) => train.run(workspace),
+        Bench::Actor(actor) => actor.run(workspace),
     }
 }

@@ -55,7 +55,8 @@ fn ratio(all: &[Measured], upper: Contender, lower: Contender, size: Size) -> Op
     median(ratios.collect())
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
+/// The middle one, or the mean of the two in the middle.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {
@@ -65,7 +66,8 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
-fn shown(value: Option<f64>, digits: usize) -> String {
+/// A number, or a dash where there is none.
+pub fn shown(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
