@@ -32,6 +32,13 @@ pub enum ArenaError {
     Torn,
 }
 
+/// Piece `n` of so many of a stretch: cache lines apart, sizes as equal as that allows.
+pub(crate) fn cut(len: usize, pieces: usize, n: usize) -> Range<usize> {
+    let blocks = len.div_ceil(SLICE_ALIGN);
+    let edge = |n: usize| (n * blocks / pieces * SLICE_ALIGN).min(len);
+    edge(n)..edge(n + 1)
+}
+
 /// What one rank publishes; alone on its cache lines.
 #[repr(align(128))]
 pub(crate) struct Desk {
@@ -96,8 +103,8 @@ struct Round {
 }
 
 impl Round {
-    fn new(world: usize, stall: Duration) -> Self {
-        Self { barrier: Arc::new(Barrier::new(world, stall)), entered: vec![false; world] }
+    fn new(first: usize, world: usize, stall: Duration) -> Self {
+        Self { barrier: Arc::new(Barrier::from(first, world, stall)), entered: vec![false; world] }
     }
 }
 
@@ -120,12 +127,18 @@ pub struct Arena {
     round: Mutex<Round>,
     base: AtomicU64,
     stall: Duration,
+    first: usize,
 }
 
 impl Arena {
     /// Zeroed memory for `len` parameters, `states` optimizer buffers and `world` ranks. A rank that lets the others
     /// wait longer than `stall` breaks the group.
     pub fn new(len: usize, states: usize, world: usize, stall: Duration) -> Arc<Self> {
+        Self::on_node(0, len, states, world, stall)
+    }
+
+    /// As [`Arena::new`], on one of several nodes: its ranks are called `first` and following, of all nodes' ranks.
+    pub fn on_node(first: usize, len: usize, states: usize, world: usize, stall: Duration) -> Arc<Self> {
         let buffers = |n: usize| (0..n).map(|_| FlatBuffer::zeroed(len)).collect::<Vec<_>>();
         let copy =
             || Copy { params: FlatBuffer::zeroed(len), state: buffers(states), uses: AtomicUsize::new(0) };
@@ -147,13 +160,19 @@ impl Arena {
                 .collect(),
             copies: [copy(), copy()],
             stop: AtomicBool::new(false),
-            round: Mutex::new(Round::new(world, stall)),
+            round: Mutex::new(Round::new(first, world, stall)),
             base: AtomicU64::new(0),
             stall,
+            first,
         })
     }
 
-    /// The number of ranks.
+    /// What its first rank is called: 0, unless other nodes come before.
+    pub fn first_rank(&self) -> usize {
+        self.first
+    }
+
+    /// The number of ranks on this node.
     pub fn world(&self) -> usize {
         self.desks.len()
     }
@@ -170,12 +189,10 @@ impl Arena {
 
     /// The range of the flat buffers that a rank reduces: cache lines apart, sizes as equal as that allows.
     pub fn slice_of(&self, rank: usize) -> Range<usize> {
-        let (blocks, world) = (self.len().div_ceil(SLICE_ALIGN), self.world());
-        let edge = |r: usize| (r * blocks / world * SLICE_ALIGN).min(self.len());
-        edge(rank)..edge(rank + 1)
+        cut(self.len(), self.world(), rank)
     }
 
-    /// Enters the group as `rank`.
+    /// Enters the group as this node's `rank`, counted from 0 on each node.
     ///
     /// # Errors
     /// If that rank does not exist, is inside already, or was inside since the group was formed.
@@ -280,7 +297,7 @@ impl Arena {
 
     fn form(&self, round: &mut Round) {
         self.stop.store(false, Ordering::Release);
-        *round = Round::new(self.world(), self.stall);
+        *round = Round::new(self.first, self.world(), self.stall);
     }
 
     fn round(&self) -> MutexGuard<'_, Round> {

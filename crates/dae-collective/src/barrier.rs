@@ -32,6 +32,14 @@ pub enum Broken {
         /// The bound that was passed.
         waited: Duration,
     },
+    /// Another node was lost, or has gone with a cause of its own.
+    #[error("node {node}: {cause}")]
+    Node {
+        /// Its name.
+        node: String,
+        /// What is known of it.
+        cause: String,
+    },
 }
 
 /// One rank's count of arrivals, alone on its cache lines so that ranks do not slow each other down.
@@ -56,12 +64,20 @@ pub struct Barrier {
     fate: Mutex<Fate>,
     wake: Condvar,
     stall: Duration,
+    /// What its first rank is called.
+    first: usize,
 }
 
 impl Barrier {
     /// A barrier for `world` ranks that breaks when one of them lets the others wait longer than `stall`.
     pub fn new(world: usize, stall: Duration) -> Self {
+        Self::from(0, world, stall)
+    }
+
+    /// As [`Barrier::new`]; its causes call the ranks `first` and following.
+    pub(crate) fn from(first: usize, world: usize, stall: Duration) -> Self {
         Self {
+            first,
             arrivals: (0..world).map(|_| Arrivals(AtomicU64::new(0))).collect(),
             broken: AtomicBool::new(false),
             fate: Mutex::new(Fate { cause: None, failed: u64::MAX }),
@@ -75,11 +91,12 @@ impl Barrier {
     /// # Errors
     /// [`Broken`] with the first cause, at once, when the barrier was broken or this wait outlasted the bound.
     pub fn wait(&self, rank: usize) -> Result<(), Broken> {
-        self.wait_turns(rank, 1)
+        self.wait_turns(rank, 1, 1)
     }
 
-    /// As [`Barrier::wait`], so many turns at once: those before the last are arrived at, and not waited for.
-    pub(crate) fn wait_turns(&self, rank: usize, turns: u64) -> Result<(), Broken> {
+    /// As [`Barrier::wait`], so many turns at once: those before the last are arrived at, and not waited for. The bound
+    /// is `patience` times as long.
+    pub(crate) fn wait_turns(&self, rank: usize, turns: u64, patience: u32) -> Result<(), Broken> {
         let turn = self.arrivals[rank].0.fetch_add(turns, Ordering::SeqCst) + turns;
         if self.open(turn) {
             // Sleepers exist only after a long wait; the lock is what makes this wake-up impossible to miss.
@@ -87,7 +104,7 @@ impl Barrier {
             self.wake.notify_all();
             return self.pass(turn, rank);
         }
-        let start = Instant::now();
+        let (start, bound) = (Instant::now(), self.stall.saturating_mul(patience));
         let mut spins = 0;
         loop {
             if self.open(turn) || self.broken.load(Ordering::SeqCst) {
@@ -103,9 +120,9 @@ impl Barrier {
                 if !self.open(turn) && guard.cause.is_none() {
                     drop(self.wake.wait_timeout(guard, NAP).unwrap_or_else(PoisonError::into_inner));
                 }
-                if start.elapsed() > self.stall && !self.open(turn) {
+                if start.elapsed() > bound && !self.open(turn) {
                     let missing = self.missing(turn);
-                    self.break_with(Broken::Stalled { missing, seen_by: rank, waited: self.stall });
+                    self.break_with(Broken::Stalled { missing, seen_by: self.first + rank, waited: bound });
                 }
             }
         }
@@ -125,7 +142,7 @@ impl Barrier {
             return Ok(());
         }
         fate.failed = fate.failed.min(turn);
-        let unknown = || Broken::Left { rank, cause: "the barrier was broken".into() };
+        let unknown = || Broken::Left { rank: self.first + rank, cause: "the barrier was broken".into() };
         Err(fate.cause.clone().unwrap_or_else(unknown))
     }
 
@@ -147,7 +164,7 @@ impl Barrier {
         let turns: Vec<_> = self.arrivals.iter().map(|a| a.0.load(Ordering::SeqCst)).collect();
         let turn = *turns.iter().max()?;
         let missing = self.missing(turn);
-        let seen_by = turns.iter().position(|t| *t == turn)?;
+        let seen_by = self.first + turns.iter().position(|t| *t == turn)?;
         (!missing.is_empty()).then_some(Broken::Stalled { missing, seen_by, waited: self.stall })
     }
 
@@ -161,7 +178,7 @@ impl Barrier {
 
     fn missing(&self, turn: u64) -> Vec<usize> {
         let late = |a: &Arrivals| a.0.load(Ordering::SeqCst) < turn;
-        (0..self.arrivals.len()).filter(|r| late(&self.arrivals[*r])).collect()
+        (0..self.arrivals.len()).filter(|r| late(&self.arrivals[*r])).map(|r| self.first + r).collect()
     }
 }
 

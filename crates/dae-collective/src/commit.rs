@@ -15,6 +15,27 @@ pub struct Contribution {
     pub compute_s: f64,
 }
 
+impl Contribution {
+    /// The length of its encoding.
+    pub(crate) const BYTES: usize = 25;
+
+    /// For other nodes: little-endian, the two flags last.
+    pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        for (number, into) in [self.weight, self.loss, self.compute_s].iter().zip(bytes.chunks_mut(8)) {
+            into.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes[24] = u8::from(self.stop) | u8::from(self.snapshot) << 1;
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let numbers = bytes.as_chunks().0;
+        let [weight, loss, compute_s] = [0, 1, 2].map(|n| f64::from_le_bytes(numbers[n]));
+        Self { weight, loss, stop: bytes[24] & 1 != 0, snapshot: bytes[24] & 2 != 0, compute_s }
+    }
+}
+
 /// The decision on a step: a pure function of all contributions, hence the same on every rank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Commit {
@@ -73,6 +94,14 @@ mod tests {
         let c = |loss| Contribution { weight: 1.0, loss, ..Default::default() };
         assert_eq!(Commit::decide(&[c(1.0), c(f64::NAN), c(f64::INFINITY)]).culprit, Some(1));
         assert_eq!(Commit::decide(&[c(1.0), c(2.0)]).culprit, None);
+    }
+
+    #[test]
+    fn bytes_say_the_same() {
+        let c = Contribution { weight: 3.0, loss: -0.1, stop: true, snapshot: false, compute_s: 1e-9 };
+        assert_eq!(Contribution::from_bytes(&c.to_bytes()), c);
+        let c = Contribution { stop: false, snapshot: true, ..c };
+        assert_eq!(Contribution::from_bytes(&c.to_bytes()), c);
     }
 
     #[test]

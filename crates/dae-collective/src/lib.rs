@@ -1,4 +1,5 @@
-//! All-reduce and friends on one node: flat shared memory, a barrier that breaks instead of hanging, pure decisions.
+//! All-reduce and friends: flat shared memory and a barrier that breaks instead of hanging on one node, sums over several
+//! nodes, pure decisions.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -7,12 +8,18 @@
 //! | `commit` | [`Contribution`] of each rank and the [`Commit`] all ranks decide alike from them |
 //! | `arena` | [`Arena`]: parameters, optimizer state and a gradient slot per rank |
 //! | `member` | [`Member`]: one rank's hand in the arena: its slot, the reduce, its slice |
+//! | `peers` | [`Peers`]: the other nodes, as one local rank sees them |
+//! | `across` | one rank's part in the sum over all nodes |
+//! | `memory_peers` | [`MemoryPeers`]: nodes that are threads of one process, for tests |
 //! | `snapshot` | [`Snapshot`]: a copy of the arena that a checkpointer reads while training goes on |
+mod across;
 mod arena;
 mod barrier;
 mod buffer;
 mod commit;
 mod member;
+mod memory_peers;
+mod peers;
 mod snapshot;
 
 pub use arena::{Arena, ArenaError};
@@ -20,4 +27,6 @@ pub use barrier::{Barrier, Broken};
 pub use buffer::FlatBuffer;
 pub use commit::{Commit, Contribution};
 pub use member::{Apply, Member};
+pub use memory_peers::MemoryPeers;
+pub use peers::{Incoming, Outgoing, Peers, Phase, Tag};
 pub use snapshot::Snapshot;

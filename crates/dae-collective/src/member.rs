@@ -1,7 +1,8 @@
 //! One rank's hand in the arena.
 
-use crate::arena::{Desk, FINAL, PERIODIC};
-use crate::{Arena, Barrier, Broken, Contribution, Snapshot};
+use crate::across::Across;
+use crate::arena::{Desk, FINAL, PERIODIC, cut};
+use crate::{Arena, Barrier, Broken, Contribution, Peers, Snapshot};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +19,13 @@ pub struct Member {
     /// Not within a reduce, nor after one that was cut short: the others may be at it still.
     whole: bool,
     left: bool,
+    /// Its links to other nodes, if there are any.
+    across: Option<Across>,
 }
+
+/// A wait for a rank of this node that may itself be waiting for another node, twice in a step, has so many times the
+/// bound: the other node is to be blamed then, and not the one that waits for it.
+const FOR_NODES: u32 = 3;
 
 /// What became of a step's sum.
 #[derive(Clone, Copy, PartialEq)]
@@ -30,46 +37,65 @@ enum Sum {
 
 /// What a rank may touch while a step is applied: all gradient slots to read, its own slice of the rest to write.
 pub struct Apply<'a> {
-    member: &'a Member,
+    arena: &'a Arena,
+    barrier: &'a Barrier,
+    /// Of this node.
+    rank: usize,
+    turn: u64,
     sum: Sum,
-    /// What every rank contributed, in rank order.
+    nodes: usize,
+    /// What every rank of every node contributed, in rank order.
     pub contributions: &'a [Contribution],
     /// This rank's slice of the parameters.
     pub params: &'a mut [f32],
     /// This rank's slice of each optimizer buffer.
     pub state: Vec<&'a mut [f32]>,
-    /// The same slice of every rank's gradient, in rank order.
+    /// The same slice of every rank's gradient, in rank order; over several nodes their sum alone.
     pub grads: Vec<&'a [f32]>,
 }
 
+/// How long to wait for ranks of this node within the apply phase, in bounds.
+fn patience(nodes: usize) -> u32 {
+    if nodes > 1 { FOR_NODES } else { 1 }
+}
+
 impl Apply<'_> {
-    /// The sum over ranks, in rank order, of one number each; a barrier of its own. All ranks ask for it in a step or
+    /// The stretches of this slice whose sums are to be added in order: one for each node. What is summed over all
+    /// numbers so comes out the same to the bit on several nodes of one rank as on one node of so many.
+    pub fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (len, nodes) = (self.params.len(), self.nodes);
+        (0..nodes).map(move |n| cut(len, nodes, n))
+    }
+
+    /// The sum over this node's ranks, in rank order, of one number each; a barrier of its own. All ranks ask for it in a step or
     /// none, once, and before they write anything.
     ///
     /// # Errors
     /// If the group breaks meanwhile, for the second sum of a step, or if a rank finished the step without it.
     #[allow(unsafe_code)]
     pub fn sum(&mut self, mine: f64) -> Result<f64, Broken> {
-        let m = self.member;
         if self.sum != Sum::None {
-            return Err(Broken::Left { rank: m.rank, cause: "it asked for two sums in one step".into() });
+            let rank = self.arena.first_rank() + self.rank;
+            return Err(Broken::Left { rank, cause: "it asked for two sums in one step".into() });
         }
         self.sum = Sum::Broken;
-        let desk = &m.arena.desks[m.rank];
+        let desk = &self.arena.desks[self.rank];
         // SAFETY: a rank's scalar is written by that rank alone, once a step (checked above), before the barrier, and
         // read by others after it; it is next written in a later step, with more barriers between.
         unsafe { *desk.scalar.get() = mine };
-        desk.summed.store(m.turn, Ordering::Release);
-        m.barrier.wait(m.rank)?;
-        if let Some(rank) = m.arena.desks.iter().position(|d| d.summed.load(Ordering::Acquire) != m.turn) {
+        desk.summed.store(self.turn, Ordering::Release);
+        self.barrier.wait_turns(self.rank, 1, patience(self.nodes))?;
+        if let Some(rank) =
+            self.arena.desks.iter().position(|d| d.summed.load(Ordering::Acquire) != self.turn)
+        {
             return Err(Broken::Left {
-                rank,
+                rank: self.arena.first_rank() + rank,
                 cause: "it did not ask for the sum that others asked for".into(),
             });
         }
         self.sum = Sum::Done;
         // SAFETY: as above.
-        Ok(m.arena.desks.iter().map(|d| unsafe { *d.scalar.get() }).sum())
+        Ok(self.arena.desks.iter().map(|d| unsafe { *d.scalar.get() }).sum())
     }
 }
 
@@ -82,12 +108,27 @@ impl Member {
         for turn in desk.copied.iter().chain([&desk.summed]) {
             turn.store(0, Ordering::Release);
         }
-        Self { arena, barrier, rank, slice, turn: 1, whole: true, left: false }
+        Self { arena, barrier, rank, slice, turn: 1, whole: true, left: false, across: None }
+    }
+
+    /// The same rank, summing over several nodes: all ranks of all nodes by links of their own, or none.
+    ///
+    /// # Panics
+    /// If the arena's ranks are not called as those of that node are.
+    pub fn across(mut self, peers: Box<dyn Peers>) -> Self {
+        let world = self.arena.world();
+        assert_eq!(self.arena.first_rank(), peers.node() * world, "as many ranks on each node, counted on");
+        self.across = (peers.nodes() > 1).then(|| Across::new(peers, self.slice.len(), world));
+        self
+    }
+
+    fn nodes(&self) -> usize {
+        self.across.as_ref().map_or(1, Across::nodes)
     }
 
     /// Why this member can do nothing more but be dropped, once a reduce of its own was cut short.
     pub fn broken(&self) -> Option<Broken> {
-        let panicked = || Broken::Left { rank: self.rank, cause: "it panicked in a step".into() };
+        let panicked = || Broken::Left { rank: self.rank(), cause: "it panicked in a step".into() };
         (!self.whole).then(|| self.barrier.broken().unwrap_or_else(panicked))
     }
 
@@ -95,9 +136,9 @@ impl Member {
         self.broken().map_or(Ok(()), Err)
     }
 
-    /// This member's rank.
+    /// This member's rank among those of all nodes.
     pub fn rank(&self) -> usize {
-        self.rank
+        self.arena.first_rank() + self.rank
     }
 
     /// The arena it is in.
@@ -154,7 +195,8 @@ impl Member {
     /// next step. `apply` decides from the contributions alone, so all ranks decide alike; it returns what it decided
     /// and, if it applied the step, whether all gradients it saw were finite.
     ///
-    /// Returns the decision and the first rank in whose slice a gradient was not finite.
+    /// Over several nodes, `apply` comes once the gradients of all of them are summed, and sees the same numbers on each.
+    /// Returns the decision and the first rank of this node in whose slice a gradient was not finite.
     ///
     /// # Errors
     /// [`Broken`], at once, when another rank failed, left, or let the group wait too long; or what `apply` returns,
@@ -177,30 +219,41 @@ impl Member {
 
     /// One reduce; called once at a time, and never again after it failed.
     fn step<D>(
-        &self,
+        &mut self,
         mine: Contribution,
         apply: impl FnOnce(&mut Apply<'_>) -> Result<(D, Option<bool>), Broken>,
     ) -> Result<(D, Option<usize>), Broken> {
-        let desk = &self.arena.desks[self.rank];
+        let Self { arena, barrier, rank, slice, turn, across, .. } = self;
+        let (rank, turn) = (*rank, *turn);
+        let desk = &arena.desks[rank];
         // SAFETY: written by its own rank before the barrier, read by all after it, and written again only after
         // the second barrier below.
         unsafe { *desk.contribution.get() = mine };
-        self.barrier.wait(self.rank)?;
+        barrier.wait(rank)?;
         // SAFETY: as above; every rank has passed its write.
-        let all: Vec<Contribution> =
-            self.arena.desks.iter().map(|d| unsafe { *d.contribution.get() }).collect();
-        let range = || self.slice.clone();
+        let mut all: Vec<Contribution> =
+            arena.desks.iter().map(|d| unsafe { *d.contribution.get() }).collect();
+        let range = || slice.clone();
+        // SAFETY: in the apply phase nobody writes to any slot.
+        let mut grads: Vec<_> = arena.slots.iter().map(|b| unsafe { b.slice(range()) }).collect();
+        let mut nodes = 1;
+        if let Some(across) = across {
+            all = across.reduce(turn, &grads, &all)?;
+            (grads, nodes) = (vec![across.reduced()], across.nodes());
+        }
         let mut view = Apply {
-            member: self,
+            arena,
+            barrier,
+            rank,
+            turn,
             sum: Sum::None,
+            nodes,
             contributions: &all,
-            // SAFETY: in the apply phase a rank alone touches its slice of parameters and state, and nobody
-            // writes to any slot.
-            params: unsafe { self.arena.params.slice_mut(range()) },
+            // SAFETY: in the apply phase a rank alone touches its slice of parameters and state.
+            params: unsafe { arena.params.slice_mut(range()) },
             // SAFETY: as above.
-            state: self.arena.state.iter().map(|b| unsafe { b.slice_mut(range()) }).collect(),
-            // SAFETY: as above.
-            grads: self.arena.slots.iter().map(|b| unsafe { b.slice(range()) }).collect(),
+            state: arena.state.iter().map(|b| unsafe { b.slice_mut(range()) }).collect(),
+            grads,
         };
         desk.begun.fetch_add(1, Ordering::AcqRel);
         let outcome = apply(&mut view);
@@ -227,9 +280,21 @@ impl Member {
             }
         }
         // A step has three turns, a sum or not: a rank that did without never takes another's sum for the end.
-        self.barrier.wait_turns(self.rank, if sum == Sum::None { 2 } else { 1 })?;
-        let bad = self.arena.desks.iter().position(|d| !d.finite.load(Ordering::Acquire));
+        barrier.wait_turns(rank, if sum == Sum::None { 2 } else { 1 }, patience(nodes))?;
+        let bad = arena.desks.iter().position(|d| !d.finite.load(Ordering::Acquire));
         Ok((decision, bad))
+    }
+
+    /// The first of the ranks of this number on all nodes that says so; all of them ask or none.
+    ///
+    /// # Errors
+    /// If another node is lost meanwhile.
+    pub fn first_to_say(&mut self, mine: bool) -> Result<Option<usize>, Broken> {
+        let node = match &mut self.across {
+            None => return Ok(mine.then_some(self.rank())),
+            Some(across) => across.first(self.turn, mine)?,
+        };
+        Ok(node.map(|node| node * self.arena.world() + self.rank))
     }
 
     /// Copies this rank's slice for a periodic checkpoint, after a step on which all ranks agreed to. The copy is
@@ -251,17 +316,21 @@ impl Member {
         snapshot
     }
 
-    /// Leaves the group in order, all ranks together; rank 0 takes the state along as of `step` committed steps.
+    /// Leaves the group in order, all ranks of all nodes together; the first of each node takes the state along as of
+    /// `step` committed steps.
     ///
     /// # Errors
     /// If the group breaks meanwhile, the last final copy has not been written yet, or a rank did not leave with it.
     pub fn leave(mut self, step: u64) -> Result<Option<Snapshot>, Broken> {
         self.check()?;
-        let failed = |cause: &str| Broken::Left { rank: self.rank, cause: cause.into() };
+        if let Some(across) = &mut self.across {
+            across.meet(self.turn)?;
+        }
+        let failed = |cause: &str| Broken::Left { rank: self.rank(), cause: cause.into() };
         if !self.copy_into(FINAL) {
             return Err(failed("the previous final copy is still being read"));
         }
-        self.barrier.wait(self.rank)?;
+        self.barrier.wait_turns(self.rank, 1, patience(self.nodes()))?;
         let snapshot = match self.rank {
             0 => Some(self.snapshot(FINAL, self.turn, step).ok_or_else(|| failed("it left alone"))?),
             _ => None,
@@ -299,7 +368,10 @@ impl Drop for Member {
     fn drop(&mut self) {
         if !self.left {
             let cause = if std::thread::panicking() { "it panicked" } else { "it stopped on an error" };
-            self.barrier.break_with(Broken::Left { rank: self.rank, cause: cause.into() });
+            self.barrier.break_with(Broken::Left { rank: self.rank(), cause: cause.into() });
+            if let (Some(across), Some(first)) = (&mut self.across, self.barrier.broken()) {
+                across.abort(&first.to_string());
+            }
         }
         self.arena.desks[self.rank].inside.store(false, Ordering::Release);
     }
