@@ -5,10 +5,12 @@ use std::fmt;
 /// How the replicas of a `split` lie. Without one, the nearest that fits is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// `@device`: one replica on each device.
+    /// `@device`: one child on each device.
     Device,
-    /// `@node`: all replicas on one node.
+    /// `@node`: all children on one node.
     Node,
+    /// `@cluster`: each child on a node of its own.
+    Cluster,
 }
 
 impl fmt::Display for Place {
@@ -16,6 +18,7 @@ impl fmt::Display for Place {
         f.write_str(match self {
             Self::Device => "@device",
             Self::Node => "@node",
+            Self::Cluster => "@cluster",
         })
     }
 }

@@ -134,11 +134,12 @@ fn one_place(places: &[Text<'_>], problems: &mut Vec<Problem>) -> Option<Place> 
     match first.text {
         "device" => return Some(Place::Device),
         "node" => return Some(Place::Node),
+        "cluster" => return Some(Place::Cluster),
         later if PLACES_NOT_YET.contains(&later) => problems.push(Problem::new(
             NOT_YET,
             first.at.clone(),
-            format!("`@{later}` needs several nodes, and that is not yet available"),
-            "write `@node` or leave the place out: all workers are on one node today",
+            format!("`@{later}`, a part of a cluster, is not yet available"),
+            "write `@cluster` for one child on each node, or `@node` for all on one",
         )),
         other => problems.push(Problem::new(
             UNKNOWN,

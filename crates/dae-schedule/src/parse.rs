@@ -1,8 +1,8 @@
 //! From text to [`Word`]: the items one after another, then the rules over the word as a whole.
 
-use crate::fold::Fold;
+use crate::fold::{Fold, Place};
 use crate::item::{Item, ItemKind, item};
-use crate::problem::{Problem, SORTS, SYNTAX, TOO_LONG, TOO_MANY};
+use crate::problem::{AROUND_A_CLUSTER, Problem, SORTS, SYNTAX, TOO_LONG, TOO_MANY, TWICE};
 use crate::token::{Kind, Text, Token, shown, tokens};
 use crate::vocabulary::is_item;
 use crate::word::Word;
@@ -31,6 +31,7 @@ pub fn parse(text: &str) -> Result<Word, Vec<Problem>> {
     let items = items(text, &mut problems);
     sorts(&items, &mut problems);
     limits(&items, &mut problems);
+    cluster(&items, &mut problems);
     problems.sort_by_key(|problem| (problem.at.start, problem.at.end));
     match assembled(&items) {
         Some(word) if problems.is_empty() => Ok(word),
@@ -138,6 +139,30 @@ fn sorts(items: &[Item<'_>], problems: &mut Vec<Problem>) {
             "the word ends with an open gradient: `step` is missing",
             "add an optimizer at the end, for example `| step adam(1e-3)`",
         ));
+    }
+}
+
+/// One `split` at most is over the nodes of a cluster, and it is the outermost.
+fn cluster(items: &[Item<'_>], problems: &mut Vec<Problem>) {
+    let mut before = None;
+    for Item { text, kind } in items {
+        let ItemKind::Fold(Some(Fold::Split { place, .. })) = kind else { continue };
+        match &before {
+            Some(cluster) if *place == Some(Place::Cluster) => problems.push(Problem::new(
+                TWICE,
+                text.at.clone(),
+                format!("a word has one `split` over a cluster, and `{cluster}` is one"),
+                "keep one of them, with both counts multiplied",
+            )),
+            Some(cluster) => problems.push(Problem::new(
+                AROUND_A_CLUSTER,
+                text.at.clone(),
+                format!("`{}` lies around `{cluster}`, and nothing lies around a cluster", shown(text.text)),
+                format!("write it left of `{cluster}`: a word goes from the inside out"),
+            )),
+            None if *place == Some(Place::Cluster) => before = Some(shown(text.text)),
+            None => {}
+        }
     }
 }
 

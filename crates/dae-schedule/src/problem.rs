@@ -14,6 +14,7 @@ use std::ops::Range;
 /// | `S06` | the text is too long to be read |
 /// | `S07` | more micro-batches or workers than a schedule may have |
 /// | `S08` | a known name on an item it does not belong to |
+/// | `S09` | a `split` around one over the nodes of a cluster |
 /// | `E01` | sorts: a gradient item right of `step`, no `step`, or two |
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}; {help}")]
@@ -47,6 +48,7 @@ pub(crate) const TWICE: &str = "S05";
 pub(crate) const TOO_LONG: &str = "S06";
 pub(crate) const TOO_MANY: &str = "S07";
 pub(crate) const MISPLACED: &str = "S08";
+pub(crate) const AROUND_A_CLUSTER: &str = "S09";
 pub(crate) const SORTS: &str = "E01";
 
 #[cfg(test)]

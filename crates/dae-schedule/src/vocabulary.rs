@@ -19,11 +19,11 @@ pub(crate) const OPTIMIZERS: &[&str] = &["adam", "adamw", "sgd"];
 /// What may stand in the brackets of one optimizer or another.
 pub(crate) const OPTIMIZER_SETTINGS: &[&str] = &["lr", "momentum", "nesterov", "beta1", "beta2", "eps", "wd"];
 
-/// The places that a `split` may name today, while all workers are on one node.
-pub(crate) const PLACES: &[&str] = &["device", "node"];
+/// The places that a `split` may name today.
+pub(crate) const PLACES: &[&str] = &["device", "node", "cluster"];
 
-/// The places that need more than one node.
-pub(crate) const PLACES_NOT_YET: &[&str] = &["rack", "cluster"];
+/// The places of the algebra that nothing can lie at yet.
+pub(crate) const PLACES_NOT_YET: &[&str] = &["rack"];
 
 /// What one item takes besides its count.
 pub(crate) struct Attributes {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::builder::Gradient;
-use crate::fold::Fold;
+use crate::fold::{Fold, Place};
 use crate::number::Shortest;
 use crate::optimizer::Optimizer;
 use crate::parse::parse;
@@ -41,6 +41,20 @@ impl Word {
             .iter()
             .map(|fold| if let Fold::Split { workers, .. } = fold { *workers } else { 1 })
             .product()
+    }
+
+    /// Nodes that these workers are spread over: the count of `split n @cluster`, or 1.
+    pub fn nodes(&self) -> u32 {
+        let nodes = |fold: &Fold| match fold {
+            Fold::Split { workers, place: Some(Place::Cluster) } => *workers,
+            _ => 1,
+        };
+        self.folds.iter().map(nodes).product()
+    }
+
+    /// Workers on each of the [`Word::nodes`].
+    pub fn workers_per_node(&self) -> u32 {
+        self.workers() / self.nodes()
     }
 
     /// What turns the gradient into a change of the parameters.

@@ -30,6 +30,10 @@ const NAMES: &[Example] = &[
     ("accum 2 @node order=any | step adam", &[("S08", "node"), ("S08", "order=any")]),
     ("split 2 clip=1 | step adam 4", &[("S08", "clip=1"), ("S08", "4")]),
     ("step adam lr=1", &[("S08", "lr=1")]),
+    (
+        "split 3 @cluster | split 2 @node | split 2 | step adam",
+        &[("S09", "split 2 @node"), ("S09", "split 2")],
+    ),
 ];
 
 const NOT_YET: &[Example] = &[
@@ -55,7 +59,7 @@ const NOT_YET: &[Example] = &[
             ("S03", "zero=2"),
         ],
     ),
-    ("split 2 @cluster | step sgd", &[("S03", "cluster")]),
+    ("split 2 @rack | step sgd", &[("S03", "rack")]),
 ];
 
 const NUMBERS: &[Example] = &[
@@ -85,6 +89,7 @@ const TWICE: &[Example] = &[
         "step adam(1e-3, lr=2, wd=0, wd=0) sgd clip=1 clip=1",
         &[("S05", "lr"), ("S05", "wd"), ("S05", "sgd"), ("S05", "clip=1")],
     ),
+    ("split 2 @cluster | accum 2 | split 3 @cluster | step adam", &[("S05", "split 3 @cluster")]),
     ("step sgd(momentum=.9, nesterov, nesterov)", &[("S05", "nesterov")]),
 ];
 
@@ -129,6 +134,8 @@ fn the_help_names_the_fix() {
         ("split 2", "`| step adam(1e-3)`"),
         ("split 2 wier=f32 | step adam", "`wire`"),
         ("step banana", "`adam`, `adamw`, `sgd`"),
+        ("split 3 @cluster | split 2 @node | step adam", "left of `split 3 @cluster`"),
+        ("split 2 @clutser | step adam", "`cluster`"),
     ] {
         let problems = parse(text).expect_err(text);
         assert!(problems.iter().any(|problem| problem.help.contains(fix)), "{text}: {problems:?}");
@@ -141,6 +148,10 @@ fn what_is_right_is_accepted() {
         ("step adam", "step adam(1e-3)"),
         ("step sgd", "step sgd(0.01)"),
         ("split 2 @node order=any|step adamw", "split 2 @node | step adamw(1e-3)"),
+        (
+            "split 1 @node|split 3 @cluster|accum 2|step sgd",
+            "split 1 @node | split 3 @cluster | accum 2 | step sgd(0.01)",
+        ),
         ("split 2 order = any @device | step sgd( .1 )", "split 2 @device | step sgd(0.1)"),
         ("accum\n4\n|\nstep\nadam(5)\nclip=1.0", "accum 4 | step adam(5) clip=1"),
     ] {

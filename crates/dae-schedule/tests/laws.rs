@@ -56,6 +56,13 @@ fn optimizer() -> impl Strategy<Value = Optimizer> {
     ]
 }
 
+/// Folds, with one over a cluster around them or not.
+fn folds(most: usize) -> impl Strategy<Value = Vec<Item>> {
+    let around = prop::option::of((1..5_u32).prop_map(|n| Item::Split(n, Some(Place::Cluster))));
+    (prop::collection::vec(item(), 0..most), around)
+        .prop_map(|(items, around)| items.into_iter().chain(around).collect())
+}
+
 fn built(items: &[Item], optimizer: Optimizer, clip: Option<f32>) -> Model {
     let wrap = |gradient: Gradient, item: &Item| match *item {
         Item::Accum(count) => gradient.accum(count),
@@ -68,7 +75,7 @@ fn built(items: &[Item], optimizer: Optimizer, clip: Option<f32>) -> Model {
 
 prop_compose! {
     fn word()(
-        items in prop::collection::vec(item(), 0..5),
+        items in folds(5),
         optimizer in optimizer(),
         clip in prop::option::of(number(f32::from_bits(1), f32::MAX)),
     ) -> Word {
@@ -137,13 +144,41 @@ proptest! {
     }
 
     #[test]
-    fn g3_accum_and_split_commute(items in prop::collection::vec(item(), 2..5), at in 0..3_usize) {
+    fn g3_accum_and_split_commute(items in folds(5), at in 0..3_usize) {
+        prop_assume!(items.len() > 1);
         let at = at.min(items.len() - 2);
         let mut swapped = items.clone();
         swapped.swap(at, at + 1);
         let differ = matches!((items[at], items[at + 1]), (Item::Accum(_), Item::Split(..)) | (Item::Split(..), Item::Accum(_)));
         prop_assume!(differ);
         prop_assert_eq!(normal_of(&swapped), normal_of(&items));
+    }
+}
+
+#[test]
+fn a_mesh_is_workers_on_nodes() {
+    for (text, workers, nodes, on_each, normal) in [
+        ("split 2", 2, 1, 2, "split 2"),
+        ("split 1 @node | split 3 @cluster", 3, 3, 1, "split 3 @cluster"),
+        ("split 3 @cluster", 3, 3, 1, "split 3 @cluster"),
+        (
+            "split 2 | accum 3 | split 4 @node | split 5 @cluster",
+            40,
+            5,
+            8,
+            "accum 3 | split 2 | split 4 @node | split 5 @cluster",
+        ),
+        ("split 5 | split 2 @cluster | accum 3", 10, 2, 5, "accum 3 | split 5 | split 2 @cluster"),
+        ("split 2 @node | split 1 @cluster", 2, 1, 2, "split 2 @node"),
+    ] {
+        let word = parse(&format!("{text} | step adam")).unwrap();
+        assert_eq!(
+            (word.workers(), word.nodes(), word.workers_per_node()),
+            (workers, nodes, on_each),
+            "{text}"
+        );
+        assert_eq!(word.normal().to_string(), format!("{normal} | step adam(1e-3)"));
+        assert_eq!((word.normal().nodes(), word.normal().workers()), (nodes, workers));
     }
 }
 
