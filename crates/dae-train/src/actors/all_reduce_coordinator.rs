@@ -46,10 +46,12 @@ pub struct End {
     pub pace: Option<Pace>,
     /// How often the group was formed anew.
     pub restarts: u64,
+    /// The node whose loss is the cause, where that is all that is known here. It may know more itself.
+    pub lost: Option<String>,
 }
 
 impl AllReduceCoordinator {
-    /// A coordinator of these workers, rank 0 first, that forms the group anew at most `restarts` times.
+    /// A coordinator of these workers, the first of the node first, that forms the group anew at most `restarts` times.
     pub fn new(
         group: Arc<Group>,
         workers: Vec<ActorRef<GradientWorker>>,
@@ -65,7 +67,7 @@ impl AllReduceCoordinator {
         // Each step is bounded by the barrier, so a lease is bounded too; the bound only has to be finite.
         let steps =
             u32::try_from(self.group.total_steps.saturating_sub(first)).unwrap_or(u32::MAX).saturating_add(2);
-        let deadline = self.group.stall.saturating_mul(steps).min(Duration::from_secs(1 << 31));
+        let deadline = self.group.patience().saturating_mul(steps).min(Duration::from_secs(1 << 31));
         for (rank, worker) in self.workers.iter().enumerate() {
             let worker = worker.clone();
             let lease = async move { worker.ask(Lease { first }, deadline).await };
@@ -78,7 +80,7 @@ impl AllReduceCoordinator {
     /// somebody looked before.
     fn watch(&self, told: bool, context: &mut Context<'_, Self>) {
         let (generation, seen) = (self.generation, self.group.arena.progress());
-        let deadline = tokio::time::Instant::now() + self.group.stall;
+        let deadline = tokio::time::Instant::now() + self.group.patience();
         context.spawn(tokio::time::sleep_until(deadline), move |me, (), context| {
             if me.generation == generation && me.done.is_some() {
                 me.overdue(seen, told, context);
@@ -89,13 +91,15 @@ impl AllReduceCoordinator {
     /// The barrier notices who is late to it; this notices when nobody comes, or somebody never comes back.
     fn overdue(&mut self, seen: u64, told: bool, context: &mut Context<'_, Self>) {
         let arena = &self.group.arena;
-        let missing: Vec<_> = (0..self.ends.len()).filter(|rank| self.ends[*rank].is_none()).collect();
+        let first = self.group.first_rank();
+        let out = |local: &usize| self.ends[*local].is_none();
+        let missing: Vec<_> = (0..self.ends.len()).filter(out).map(|local| first + local).collect();
         match (arena.broken(), missing.first()) {
             _ if arena.progress() != seen => self.watch(false, context),
             (None, Some(rank)) => {
                 // Whoever waits is not to blame.
                 let cause = arena.stalled().unwrap_or_else(|| {
-                    let stall = self.group.stall;
+                    let stall = self.group.patience();
                     let cause = format!("no step was committed within {stall:?} (job.stall_timeout_s)");
                     Broken::Left { rank: *rank, cause }
                 });
@@ -106,7 +110,7 @@ impl AllReduceCoordinator {
             (Some(_), Some(_)) if !told => self.watch(true, context),
             // It was told, and did not come back: its own code holds it.
             (Some(broken), Some(_)) => {
-                let stall = self.group.stall;
+                let stall = self.group.patience();
                 self.fail(format!(
                     "{broken}; workers {missing:?} did not come back within another {stall:?}"
                 ));
@@ -119,7 +123,7 @@ impl AllReduceCoordinator {
         if !matches!(end, Ok(LeaseEnd::Left { .. } | LeaseEnd::NonFinite { .. })) {
             // A worker that never entered the barrier left nobody a sign; now there is one.
             let cause = cause(&end);
-            self.group.arena.break_with(Broken::Left { rank, cause });
+            self.group.arena.break_with(Broken::Left { rank: self.group.first_rank() + rank, cause });
         }
         self.ends[rank] = Some(end);
         if self.ends.iter().all(Option::is_some) {
@@ -128,23 +132,25 @@ impl AllReduceCoordinator {
         }
     }
 
-    /// All workers have come back, rank 0 first.
+    /// All workers of this node have come back, the first first.
     fn decide(&mut self, mut ends: Vec<Result<LeaseEnd, AskError>>, context: &mut Context<'_, Self>) {
         let left = |e: &Result<LeaseEnd, AskError>| matches!(e, Ok(LeaseEnd::Left { .. }));
         if ends.iter().all(left) {
-            // All leave together or none does; rank 0 brings the state along.
+            // All leave together or none does; the first brings the state along.
             if let Ok(LeaseEnd::Left { step, loss, snapshot, pace }) = ends.swap_remove(0) {
                 let how = match self.stop.take() {
-                    Some(why) if step < self.group.total_steps => Ended::Stopped(why),
-                    _ => Ended::Finished,
+                    _ if step >= self.group.total_steps => Ended::Finished,
+                    Some(why) => Ended::Stopped(why),
+                    None => Ended::Stopped("another node was asked to".into()),
                 };
-                self.end(End { how, step, loss, snapshot, pace, restarts: self.generation - 1 });
+                let restarts = self.generation - 1;
+                self.end(End { how, step, loss, snapshot, pace, restarts, lost: None });
             }
             return;
         }
-        match not_finite(&ends) {
+        match self.not_finite(&ends) {
             // The parameters may hold that step already; it does not count.
-            Some((step, cause)) => self.fail_at(step - 1, cause),
+            Some((step, cause)) => self.fail_at(step - 1, cause, None),
             None => self.recover(&ends, context),
         }
     }
@@ -153,10 +159,26 @@ impl AllReduceCoordinator {
     fn recover(&mut self, ends: &[Result<LeaseEnd, AskError>], context: &mut Context<'_, Self>) {
         // Who was merely told of a failure is not its cause.
         let told = |e: &Result<LeaseEnd, AskError>| matches!(e, Ok(LeaseEnd::Broken(Broken::Left { .. })));
-        let rank = ends.iter().position(|e| !told(e)).unwrap_or(0);
-        let first_cause = format!("worker {rank}: {}", cause(&ends[rank]));
+        let lost = |e: &Result<LeaseEnd, AskError>| match e {
+            Ok(LeaseEnd::Broken(Broken::Node { node, .. })) => Some(node.clone()),
+            _ => None,
+        };
+        let own = ends.iter().position(|e| !told(e) && lost(e).is_none());
+        let (lost, rank) = match (own, ends.iter().position(|e| lost(e).is_some())) {
+            (None, Some(rank)) => (lost(&ends[rank]), rank),
+            (own, _) => (None, own.unwrap_or(0)),
+        };
+        let first_cause = match lost {
+            Some(_) => cause(&ends[rank]),
+            None => format!("{}: {}", self.group.worker(self.group.first_rank() + rank), cause(&ends[rank])),
+        };
         if let Some(why) = self.stop.take() {
             return self.fail(format!("{first_cause} (while stopping: {why})"));
+        }
+        if self.group.across() {
+            // One node alone cannot: the others may be at another step, and their links are gone.
+            let cause = format!("{first_cause}; go on from the last checkpoint with --resume");
+            return self.fail_at(self.group.arena.committed_by_all(), cause, lost);
         }
         if self.generation > u64::from(self.restarts) {
             let tries = self.restarts;
@@ -176,13 +198,33 @@ impl AllReduceCoordinator {
         self.form(committed, context);
     }
 
-    fn fail(&mut self, cause: String) {
-        self.fail_at(self.group.arena.committed_by_all(), cause);
+    /// The step whose numbers were not finite, if that is what happened, and the sentence for it.
+    fn not_finite(&self, ends: &[Result<LeaseEnd, AskError>]) -> Option<(u64, String)> {
+        let bad = ends.iter().filter_map(|e| match e {
+            Ok(LeaseEnd::NonFinite { step, what, culprit }) => Some((*step, *what, *culprit)),
+            _ => None,
+        });
+        // The first worker whose own numbers were bad, if there is one.
+        let (step, what, culprit) = bad.min_by_key(|(.., culprit)| culprit.unwrap_or(usize::MAX))?;
+        let whose = match culprit {
+            Some(rank) => format!("the {what} of {}", self.group.worker(rank)),
+            None => format!("the sum of the {what}s"),
+        };
+        let cause = format!(
+            "{whose} was not a finite number in step {step}; all workers stopped there. A checkpoint, where there is \
+             one, is from before it. Begin anew with a smaller learning rate, or with clip=1.0 after the optimizer, or \
+             look at the data"
+        );
+        Some((step, cause))
     }
 
-    fn fail_at(&mut self, step: u64, cause: String) {
-        let restarts = self.generation - 1;
-        self.end(End { how: Ended::Failed(cause), step, loss: None, snapshot: None, pace: None, restarts });
+    fn fail(&mut self, cause: String) {
+        self.fail_at(self.group.arena.committed_by_all(), cause, None);
+    }
+
+    fn fail_at(&mut self, step: u64, cause: String, lost: Option<String>) {
+        let (how, restarts) = (Ended::Failed(cause), self.generation - 1);
+        self.end(End { how, step, loss: None, snapshot: None, pace: None, restarts, lost });
     }
 
     fn end(&mut self, end: End) {
@@ -190,22 +232,6 @@ impl AllReduceCoordinator {
             done.send(end);
         }
     }
-}
-
-/// The step whose numbers were not finite, if that is what happened, and the sentence for it.
-fn not_finite(ends: &[Result<LeaseEnd, AskError>]) -> Option<(u64, String)> {
-    let bad = ends.iter().filter_map(|e| match e {
-        Ok(LeaseEnd::NonFinite { step, what, mine }) => Some((step, what, mine)),
-        _ => None,
-    });
-    // The one whose own numbers were bad says it best; of several, the first rank.
-    let (step, what, _) = bad.rev().max_by_key(|(.., mine)| **mine)?;
-    let cause = format!(
-        "{what} was not a finite number in step {step}; all workers stopped there. A \
-         checkpoint, where there is one, is from before it. Begin anew with a smaller learning rate, or with \
-         clip=1.0 after the optimizer, or look at the data"
-    );
-    Some((*step, cause))
 }
 
 fn cause(end: &Result<LeaseEnd, AskError>) -> String {

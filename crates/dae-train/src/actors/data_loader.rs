@@ -23,7 +23,7 @@ struct Output {
 }
 
 impl DataLoader {
-    /// The loader of `rank`'s share.
+    /// The loader of the share of `rank`, among all nodes' workers.
     pub fn new(rank: usize, feeder: Feeder, group: Arc<Group>) -> Self {
         Self { rank, feeder, group, out: None }
     }

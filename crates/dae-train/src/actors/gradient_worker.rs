@@ -6,6 +6,7 @@ use crate::backend::Replica;
 use crate::optimizer::sum_of_squares;
 use dae_actor::{Actor, ActorRef, Context, Handler, TellError};
 use dae_collective::{Apply, Broken, Commit, Contribution, Member};
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,10 +17,11 @@ const WARM_UP: u64 = 10;
 
 /// One rank of the group, on a thread of its own.
 pub struct GradientWorker {
-    rank: usize,
+    /// Among the workers of this node.
+    local: usize,
     group: Arc<Group>,
     loader: ActorRef<DataLoader>,
-    /// Whom rank 0 tells what all ranks know.
+    /// Whom the first of a node tells what all ranks know.
     recorder: Option<ActorRef<Recorder>>,
     replica: Option<Box<dyn Replica>>,
     leases: u64,
@@ -39,7 +41,7 @@ struct Untold {
 enum Halt {
     Broken(Broken),
     Failed(String),
-    NonFinite { step: u64, what: String, mine: bool },
+    NonFinite { step: u64, what: &'static str, culprit: Option<usize> },
 }
 
 impl From<Broken> for Halt {
@@ -55,19 +57,24 @@ impl From<String> for Halt {
 }
 
 impl GradientWorker {
-    /// The worker of `rank`, fed by `loader`. Rank 0 tells `recorder` of the steps that all have committed.
+    /// This node's worker of that number, fed by `loader`. The first tells `recorder` of the steps that all have
+    /// committed.
     pub fn new(
-        rank: usize,
+        local: usize,
         group: Arc<Group>,
         loader: ActorRef<DataLoader>,
         recorder: Option<ActorRef<Recorder>>,
     ) -> Self {
-        Self { rank, group, loader, recorder, replica: None, leases: 0, untold: None }
+        Self { local, group, loader, recorder, replica: None, leases: 0, untold: None }
     }
 
     fn run(&mut self, lease: Lease) -> Result<LeaseEnd, Halt> {
         let group = self.group.clone();
-        let mut member = group.arena.join(self.rank).map_err(|e| e.to_string())?;
+        let mut member = group.arena.join(self.local).map_err(|e| e.to_string())?;
+        if group.across() {
+            let gone = || "its links to other nodes went with the group they were of".to_owned();
+            member = member.across(group.links(self.local).ok_or_else(gone)?);
+        }
         self.leases += 1;
         let batches = Batches::begin(&self.loader, &group, self.leases, lease.first)?;
         let replica = match &mut self.replica {
@@ -84,7 +91,7 @@ impl GradientWorker {
         while step < group.total_steps {
             let start = Instant::now();
             let mut mine = gradient(&mut **replica, &mut member, &batches, &group)?;
-            let due = self.rank == 0 && group.checkpoint_due(step + 1);
+            let due = member.rank() == 0 && group.checkpoint_due(step + 1);
             mine.snapshot = due && copied.is_none() && member.snapshot_free();
             mine.stop = member.stop_requested();
             mine.compute_s = start.elapsed().as_secs_f64();
@@ -101,7 +108,7 @@ impl GradientWorker {
             }
             step += 1;
             loss = Some(commit.loss);
-            if commit.snapshot && member.copy_slice() {
+            if commit.snapshot && group.node == 0 && member.copy_slice() {
                 copied = Some((step, commit.loss));
             } else if due {
                 told.no_room(step);
@@ -120,17 +127,13 @@ impl GradientWorker {
 /// Stops, with all others, on a step that was not finite.
 fn finite(member: &mut Member, step: u64, commit: &Commit, bad: Option<usize>) -> Result<(), Halt> {
     if let Some(culprit) = commit.culprit {
-        let what = format!("the loss of worker {culprit}");
-        return Err(Halt::NonFinite { step, what, mine: culprit == member.rank() });
+        return Err(Halt::NonFinite { step, what: "loss", culprit: Some(culprit) });
     }
     if bad.is_some() {
         // The slots still hold the step's gradients: whose was it?
         let mine = member.slot().iter().any(|g| !g.is_finite());
-        let what = match mine {
-            true => format!("the gradient of worker {}", member.rank()),
-            false => "the sum of the gradients".into(),
-        };
-        return Err(Halt::NonFinite { step, what, mine });
+        let culprit = member.first_to_say(mine).unwrap_or(mine.then_some(member.rank()));
+        return Err(Halt::NonFinite { step, what: "gradient", culprit });
     }
     Ok(())
 }
@@ -171,7 +174,12 @@ fn apply(
     }
     let mut scale = (1.0 / commit.weight) as f32;
     if let Some(clip) = group.clip {
-        let norm = view.sum(sum_of_squares(&view.grads, scale))?.sqrt();
+        let of = |stretch: Range<usize>| {
+            let grads: Vec<_> = view.grads.iter().map(|g| &g[stretch.clone()]).collect();
+            sum_of_squares(&grads, scale)
+        };
+        let mine = view.stretches().map(of).sum();
+        let norm = view.sum(mine)?.sqrt();
         // As torch.nn.utils.clip_grad_norm_ does.
         scale *= (f64::from(clip) / (norm + 1e-6)).min(1.0) as f32;
     }
@@ -180,7 +188,7 @@ fn apply(
     Ok((commit, Some(finite)))
 }
 
-/// What rank 0 has to tell, gathered for a few milliseconds.
+/// What the first of a node has to tell, gathered for a few milliseconds.
 struct Told<'a> {
     recorder: Option<&'a ActorRef<Recorder>>,
     group: &'a Group,
@@ -196,7 +204,7 @@ struct Told<'a> {
 
 impl<'a> Told<'a> {
     fn new(recorder: Option<&'a ActorRef<Recorder>>, group: &'a Group, first: u64) -> Self {
-        let (slowest, now) = (vec![0; group.arena.world()], Instant::now());
+        let (slowest, now) = (vec![0; group.world()], Instant::now());
         let warm = first + WARM_UP;
         Self {
             recorder,
@@ -296,7 +304,7 @@ impl Actor for GradientWorker {
 
     fn started(&mut self, _: &mut Context<'_, Self>) {
         if self.group.pin {
-            pin(self.rank);
+            pin(self.local);
         }
     }
 }
@@ -307,7 +315,7 @@ impl Handler<Lease> for GradientWorker {
             Ok(end) => end,
             Err(Halt::Broken(broken)) => LeaseEnd::Broken(broken),
             Err(Halt::Failed(cause)) => LeaseEnd::Failed(cause),
-            Err(Halt::NonFinite { step, what, mine }) => LeaseEnd::NonFinite { step, what, mine },
+            Err(Halt::NonFinite { step, what, culprit }) => LeaseEnd::NonFinite { step, what, culprit },
         }
     }
 }

@@ -4,15 +4,22 @@ use crate::backend::Backend;
 use crate::data::Shares;
 use crate::optimizer::Rule;
 use crate::topology::LearningRate;
-use dae_collective::Arena;
+use dae_collective::{Arena, Peers};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The facts of a job that every worker goes by. None of them changes while it runs.
+/// The facts of a job that every worker of this node goes by. None of them changes while it runs.
 pub struct Group {
-    /// The shared memory.
+    /// The shared memory of this node's workers.
     pub arena: Arc<Arena>,
+    /// Which of the nodes this is. The first writes down what all do.
+    pub node: usize,
+    /// What the nodes are called, in order; one entry where there is one.
+    pub nodes: Vec<String>,
+    /// Each local worker's links to other nodes, until it takes them.
+    pub peers: Vec<Links>,
     /// The model.
     pub backend: Arc<dyn Backend>,
     /// The optimizer.
@@ -45,9 +52,23 @@ pub struct Group {
     pub pin: bool,
 }
 
+/// A worker's links to other nodes, to be taken once.
+pub struct Links(Mutex<Option<Box<dyn Peers>>>);
+
+impl Links {
+    /// To be taken once.
+    pub fn new(peers: Box<dyn Peers>) -> Self {
+        Self(Mutex::new(Some(peers)))
+    }
+}
+
+/// While a step is being done, a wait for another worker of a node may be one for another node, too.
+const PATIENCE: u32 = 3;
+
 /// A place in a run: where it begins, or what a checkpoint says. The two numbers mostly say the same; not after a run
 /// that ended on a short step and was made longer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TakenUp {
     /// Committed steps.
     pub step: u64,
@@ -56,6 +77,39 @@ pub struct TakenUp {
 }
 
 impl Group {
+    /// Whether there are other nodes.
+    pub fn across(&self) -> bool {
+        self.nodes.len() > 1
+    }
+
+    /// The rank, among all nodes' workers, of the first on this node.
+    pub fn first_rank(&self) -> usize {
+        self.arena.first_rank()
+    }
+
+    /// The number of workers on all nodes.
+    pub fn world(&self) -> usize {
+        self.shares.workers
+    }
+
+    /// What a worker is called, by its rank among all.
+    pub fn worker(&self, rank: usize) -> String {
+        match self.nodes.get(rank / self.arena.world().max(1)) {
+            Some(node) if self.across() => format!("worker {rank} on {node}"),
+            _ => format!("worker {rank}"),
+        }
+    }
+
+    /// How long a whole step may take before somebody looks who is to blame.
+    pub fn patience(&self) -> Duration {
+        self.stall.saturating_mul(if self.across() { PATIENCE } else { 1 })
+    }
+
+    /// Takes the links of a local worker. They are gone with the member that had them.
+    pub fn links(&self, local: usize) -> Option<Box<dyn Peers>> {
+        self.peers.get(local)?.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// The positions of micro-batch `micro` of `rank` in `step`, counted from 0: what lies ahead of where the run was
     /// taken up, as [`Shares::grain`] deals it out.
     pub fn grain(&self, step: u64, rank: usize, micro: usize) -> Range<u64> {

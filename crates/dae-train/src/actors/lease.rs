@@ -32,19 +32,19 @@ pub enum LeaseEnd {
         step: u64,
         /// The loss of the last of them.
         loss: Option<f64>,
-        /// The state as of that step; rank 0 brings it.
+        /// The state as of that step; the first of a node brings it.
         snapshot: Option<Snapshot>,
-        /// How fast it went; rank 0 knows.
+        /// How fast it went; the first of a node knows.
         pace: Option<Pace>,
     },
     /// All ranks stopped together: the loss or the gradient of a step was not finite.
     NonFinite {
         /// The step, counted from 1.
         step: u64,
-        /// What was not finite, and whose it was.
-        what: String,
-        /// Whether this rank's own numbers were the bad ones.
-        mine: bool,
+        /// What was not finite.
+        what: &'static str,
+        /// The first worker whose numbers were the bad ones, among those this one knows of.
+        culprit: Option<usize>,
     },
     /// Another rank failed or left.
     Broken(Broken),

@@ -29,6 +29,6 @@ pub use checkpointer::{Checkpointer, Save};
 pub use committed::{Committed, StepRecord};
 pub use data_loader::{DataLoader, Feed, Refill};
 pub use gradient_worker::GradientWorker;
-pub use group::{Group, TakenUp};
+pub use group::{Group, Links, TakenUp};
 pub use lease::{Lease, LeaseEnd, Pace};
 pub use recorder::{Keep, Listen, Listener, Recorder, Sync};

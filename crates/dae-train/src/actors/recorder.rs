@@ -18,9 +18,10 @@ pub type Listener = Box<dyn FnMut(&Committed) -> bool + Send>;
 
 /// Keeps the log of the run, on a thread of its own.
 pub struct Recorder {
-    log: EventLog,
+    /// None where another node keeps it.
+    log: Option<EventLog>,
     board: Arc<Board>,
-    checkpointer: ActorRef<Checkpointer>,
+    checkpointer: Option<ActorRef<Checkpointer>>,
     listeners: Vec<Listener>,
     /// The last committed step: a run's steps follow each other, and this is where that is asserted.
     step: u64,
@@ -32,15 +33,25 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder that goes on after `step` committed steps.
-    pub fn new(log: EventLog, board: Arc<Board>, checkpointer: ActorRef<Checkpointer>, step: u64) -> Self {
+    /// A recorder that goes on after `step` committed steps. Where another node keeps log and checkpoints, it has
+    /// neither, and tells those who listen here.
+    pub fn new(
+        log: Option<EventLog>,
+        board: Arc<Board>,
+        checkpointer: Option<ActorRef<Checkpointer>>,
+        step: u64,
+    ) -> Self {
         let listeners = Vec::new();
         Self { log, board, checkpointer, listeners, step, broken: None, saving: 0, waiting: None }
     }
 
     fn write(&mut self, event: &impl Serialize) {
-        let written = self.log.append(event);
-        self.check(written);
+        self.at_log(|log| log.append(event));
+    }
+
+    fn at_log(&mut self, work: impl FnOnce(&mut EventLog) -> Result<(), DiskError>) {
+        let done = self.log.as_mut().map_or(Ok(()), work);
+        self.check(done);
     }
 
     /// A log that cannot be written costs the log, not the training; it is told once.
@@ -58,8 +69,7 @@ impl Recorder {
     }
 
     fn flush(&mut self) {
-        let flushed = self.log.flush();
-        self.check(flushed);
+        self.at_log(EventLog::flush);
     }
 }
 
@@ -131,10 +141,10 @@ impl Message for Keep {
 
 impl Handler<Keep> for Recorder {
     fn handle(&mut self, keep: Keep, context: &mut Context<'_, Self>) {
-        let synced = self.log.sync();
-        self.check(synced);
+        let Some(checkpointer) = self.checkpointer.clone() else { return };
+        self.at_log(EventLog::sync);
         let Keep { snapshot, loss } = keep;
-        let (step, checkpointer) = (snapshot.step, self.checkpointer.clone());
+        let step = snapshot.step;
         self.saving += 1;
         let saved = async move { checkpointer.ask(Save { snapshot, loss }, SAVED_BY).await };
         context.spawn(saved, move |me, saved, _| {
@@ -162,8 +172,7 @@ impl Recorder {
             return;
         }
         if let Some(waiting) = self.waiting.take() {
-            let synced = self.log.sync();
-            self.check(synced);
+            self.at_log(EventLog::sync);
             waiting.send(self.broken.clone().map_or(Ok(()), Err));
         }
     }

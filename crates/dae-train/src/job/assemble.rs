@@ -1,6 +1,7 @@
 //! From a plan to the parts of a run.
 
-use crate::actors::{Group, TakenUp};
+use super::Across;
+use crate::actors::{Group, Links, TakenUp};
 use crate::backend::Backend;
 use crate::data::{Corruption, CorruptionKind, Dataset, Feeder, Sampler, Shares};
 use crate::optimizer::Rule;
@@ -15,14 +16,18 @@ pub(super) fn group(
     backend: Arc<dyn Backend>,
     dataset: &dyn Dataset,
     taken_up: TakenUp,
+    across: Across,
 ) -> Arc<Group> {
     let topology = plan.topology();
     let (total_steps, total_samples) = length(plan, dataset.len(), taken_up);
     let rule = Rule::new(plan.optimizer());
     let stall = Duration::from_secs(topology.job.stall_timeout_s);
-    let states = rule.state_names().len();
+    let (states, local) = (rule.state_names().len(), plan.workers_per_node());
     Arc::new(Group {
-        arena: Arena::new(backend.layout().len(), states, plan.workers(), stall),
+        arena: Arena::on_node(across.node * local, backend.layout().len(), states, local, stall),
+        node: across.node,
+        nodes: across.names,
+        peers: across.peers.into_iter().map(Links::new).collect(),
         rule,
         base_rate: plan.optimizer().lr(),
         learning_rate: plan.learning_rate().clone(),

@@ -4,7 +4,7 @@ use crate::backend::BackendError;
 use crate::checkpoint::CheckpointError;
 use crate::run_folder::DiskError;
 use dae_actor::AskError;
-use dae_collective::ArenaError;
+use dae_collective::{ArenaError, Broken};
 use std::path::PathBuf;
 
 /// Why a run could not be started or brought to its end.
@@ -39,6 +39,45 @@ pub enum JobError {
         /// The first difference.
         difference: String,
     },
+    /// A plan for another number of nodes.
+    #[error(
+        "`{word}` is for {wanted} nodes, and {}; run it on a cluster (--cluster NAME), or take the `@cluster` out",
+        if *.nodes == 1 { "this is one".to_owned() } else { format!("here are {nodes}") }
+    )]
+    OtherNodes {
+        /// The schedule.
+        word: String,
+        /// The nodes it names.
+        wanted: usize,
+        /// The nodes there are.
+        nodes: usize,
+    },
+    /// The links between nodes are not those that a plan needs.
+    #[error(
+        "node {node} of {nodes} has links for {links} workers where {workers} are to compute on each node; each needs \
+         links of its own, to the workers of its number on all other nodes"
+    )]
+    Links {
+        /// Which node.
+        node: usize,
+        /// Of how many.
+        nodes: usize,
+        /// The workers of each node.
+        workers: usize,
+        /// Those that have links.
+        links: usize,
+    },
+    /// The nodes are not about the same run.
+    #[error("the nodes differ, and cannot train together:\n  {}\nbring the same files to all of them", .0.join("\n  "))]
+    NodesDiffer(Vec<String>),
+    /// What nodes compare could not be read.
+    #[error(
+        "what the nodes compare before the first step cannot be read: {0}; is the same program on all of them?"
+    )]
+    Facts(String),
+    /// Another node was lost before the first step.
+    #[error("before the first step: {0}")]
+    Lost(#[from] Broken),
     /// The shared memory.
     #[error(transparent)]
     Arena(#[from] ArenaError),

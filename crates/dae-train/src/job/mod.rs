@@ -1,22 +1,28 @@
-//! A training run on this machine: puts the actors together, trains, and says how it ended.
+//! A training run, on this machine or as one node of several: puts the actors together, trains, and says how it ended.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `run` | [`Job`]: prepared, then trained |
 //! | `assemble` | from a plan to the parts of a run |
+//! | `across` | [`Across`]: a run's nodes, as one of them sees them |
+//! | `facts` | [`Facts`]: what all nodes of a run must have in common |
 //! | `origin` | where its parameters come from: the seed, its checkpoint, another run |
 //! | `handle` | [`JobHandle`]: what its other actors hold of it |
 //! | `report` | [`Report`]: how it ended |
 //! | `error` | [`JobError`]: why it could not |
+mod across;
 mod assemble;
 mod error;
+mod facts;
 mod handle;
 mod origin;
 mod report;
 mod run;
 
+pub use across::Across;
 pub use assemble::{corruption, feeder};
 pub use error::JobError;
+pub use facts::{Facts, Standing};
 pub use handle::JobHandle;
 pub use report::Report;
 pub use run::Job;

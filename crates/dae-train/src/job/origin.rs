@@ -1,30 +1,97 @@
 //! Where a run's parameters come from, and whether they may.
 
-use super::JobError;
-use crate::actors::Group;
-use crate::checkpoint::{self, Checkpoint, Meta};
+use super::{Across, Facts, JobError, Standing};
+use crate::actors::TakenUp;
+use crate::backend::Backend;
+use crate::checkpoint::{self, Checkpoint, CheckpointError, Found, Meta};
+use crate::data::Dataset;
+use crate::layout::Layout;
+use crate::optimizer::Rule;
+use crate::run_folder::RunFolder;
 use crate::topology::{Plan, Topology};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// What a run begins from, the same on all of its nodes.
+pub(super) struct Origin {
+    /// Where it goes on, if it does.
+    pub(super) standing: Option<Standing>,
+    pub(super) params: Vec<f32>,
+    pub(super) state: Vec<Vec<f32>>,
+    /// What its checkpoints will say.
+    pub(super) meta: Meta,
+    /// The checkpoint it goes on from; known on the first node.
+    pub(super) path: Option<PathBuf>,
+    /// Newer ones that are damaged.
+    pub(super) skipped: Vec<(PathBuf, CheckpointError)>,
+}
+
+impl Origin {
+    /// What the first node's parameters come from, once all nodes agree on what they are about: the newest valid
+    /// checkpoint in `resume`, the seed, or another run.
+    pub(super) fn agreed(
+        plan: &Plan,
+        backend: &dyn Backend,
+        dataset: &dyn Dataset,
+        resume: Option<&RunFolder>,
+        across: &mut Across,
+    ) -> Result<Self, JobError> {
+        across.check(plan)?;
+        let found = resume.map(|folder| checkpoint::newest_valid(&folder.checkpoints()));
+        let Found { checkpoint, path, skipped } = found.transpose()?.unwrap_or_default();
+        if checkpoint.is_none() && !skipped.is_empty() {
+            return Err(JobError::NoneValid(skipped));
+        }
+        let layout = backend.layout();
+        let meta = Meta {
+            step: 0,
+            cursor: 0,
+            seed: plan.seed(),
+            samples: plan.samples(dataset.len()) as u64,
+            shape: dataset.shape().to_vec(),
+            fingerprint: plan.fingerprint(),
+            topology: plan.topology().to_toml(),
+            word: plan.word().to_string(),
+            optimizer: plan.optimizer().to_string(),
+            loss: None,
+            layout: layout.clone(),
+            version: checkpoint::VERSION,
+        };
+        if let (Some(checkpoint), Some(path)) = (&checkpoint, &path) {
+            agree(plan, &meta, checkpoint, path)?;
+        }
+        let at = |meta: &Meta| TakenUp { step: meta.step, cursor: meta.cursor };
+        let here = checkpoint.as_ref().map(|c| Standing { at: at(&c.meta), loss: c.meta.loss });
+        let standing = across.agreed(here, || Facts::of(plan, layout, dataset))?;
+        let states = Rule::new(plan.optimizer()).state_names().iter();
+        let zeros = || vec![0.0; layout.len()];
+        let (mut params, mut state) = match checkpoint {
+            Some(checkpoint) => (checkpoint.params, checkpoint.state),
+            None => (zeros(), states.map(|_| zeros()).collect()),
+        };
+        match &plan.topology().model.init {
+            _ if standing.is_some() || across.node > 0 => {}
+            Some(run) => params = inherited(layout, Path::new(run))?,
+            None => backend.initialise(plan.seed(), &mut params)?,
+        }
+        let sent = if standing.is_some() { state.as_mut_slice() } else { &mut [] };
+        across.share(std::iter::once(&mut params).chain(sent))?;
+        Ok(Self { standing, params, state, meta, path, skipped })
+    }
+}
 
 /// The parameters another run has come to, for one that starts where that one ended.
-pub(super) fn inherited(group: &Group, run: &Path) -> Result<Vec<f32>, JobError> {
+pub(super) fn inherited(layout: &Layout, run: &Path) -> Result<Vec<f32>, JobError> {
     let folder = run.join("checkpoints");
     let found = checkpoint::newest_valid(&folder)?;
     let (Some(checkpoint), Some(path)) = (found.checkpoint, found.path) else {
         return Err(JobError::NothingToInherit(folder));
     };
-    same_tensors(group, &checkpoint, &path)?;
+    same_tensors(layout, &checkpoint, &path)?;
     Ok(checkpoint.params)
 }
 
 /// Whether a run may go on from a checkpoint; `meta` is what its own will say.
-pub(super) fn agree(
-    plan: &Plan,
-    group: &Group,
-    meta: &Meta,
-    checkpoint: &Checkpoint,
-    path: &Path,
-) -> Result<(), JobError> {
+pub(super) fn agree(plan: &Plan, meta: &Meta, checkpoint: &Checkpoint, path: &Path) -> Result<(), JobError> {
     let there = &checkpoint.meta;
     let other = |differences| Err(JobError::OtherTopology { path: path.to_owned(), differences });
     let described = |m: &Meta| format!("{} samples of shape {:?}", m.samples, m.shape);
@@ -38,11 +105,11 @@ pub(super) fn agree(
         differences.extend(data);
         return other(differences);
     }
-    same_tensors(group, checkpoint, path)?;
+    same_tensors(&meta.layout, checkpoint, path)?;
     if let Some(data) = data {
         return other(vec![data]);
     }
-    if checkpoint.state_names != group.rule.state_names() {
+    if checkpoint.state_names != Rule::new(plan.optimizer()).state_names() {
         let difference = format!("optimizer state {:?}", checkpoint.state_names);
         return Err(JobError::OtherModel { path: path.to_owned(), difference });
     }
@@ -50,8 +117,8 @@ pub(super) fn agree(
 }
 
 /// Whether a checkpoint is of this model.
-fn same_tensors(group: &Group, checkpoint: &Checkpoint, path: &Path) -> Result<(), JobError> {
-    let (here, there) = (group.backend.layout(), &checkpoint.meta.layout);
+fn same_tensors(here: &Layout, checkpoint: &Checkpoint, path: &Path) -> Result<(), JobError> {
+    let there = &checkpoint.meta.layout;
     if here != there {
         let pairs = here.tensors().iter().zip(there.tensors());
         let difference = pairs

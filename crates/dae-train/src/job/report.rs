@@ -33,24 +33,26 @@ pub struct Report {
     pub checkpoint: Option<PathBuf>,
     /// The parameters at the end, flat, where they can be trusted.
     pub params: Option<Vec<f32>>,
+    /// The other node whose loss ended the run, where that is all that is known here. It may know the cause.
+    pub lost: Option<String>,
 }
 
 /// The checkpoint a run went on from.
-pub(super) struct Standing {
+pub(super) struct Stood {
     pub(super) step: u64,
     pub(super) path: PathBuf,
     pub(super) loss: Option<f64>,
 }
 
-/// Writes down how it ended: the log first, then the checkpoint.
+/// Writes down how it ended: the log first, then the checkpoint. Without a checkpointer, another node does.
 pub(super) async fn finish(
     end: End,
-    standing: Option<Standing>,
+    standing: Option<Stood>,
     recorder: &ActorRef<Recorder>,
-    checkpointer: &ActorRef<Checkpointer>,
+    checkpointer: Option<&ActorRef<Checkpointer>>,
     board: &Board,
 ) -> Result<Report, JobError> {
-    let End { how, step, loss, snapshot, pace, restarts } = end;
+    let End { how, step, loss, snapshot, pace, restarts, lost } = end;
     let params = snapshot.as_ref().map(|s| s.params().to_vec());
     // What the log cannot take must not cost the state.
     if let Err(cause) = synced(recorder).await {
@@ -60,10 +62,10 @@ pub(super) async fn finish(
     let standing = standing.filter(|s| s.step == step);
     let loss = loss.or(standing.as_ref().and_then(|s| s.loss));
     let mut events = Vec::new();
-    let saved = match (snapshot, standing) {
-        (None, _) => Ok(None),
-        (Some(_), Some(standing)) => Ok(Some(standing.path)),
-        (Some(snapshot), None) => {
+    let saved = match (snapshot, standing, checkpointer) {
+        (None, ..) | (_, None, None) => Ok(None),
+        (Some(_), Some(standing), _) => Ok(Some(standing.path)),
+        (Some(snapshot), None, Some(checkpointer)) => {
             let saved = save(snapshot, loss, checkpointer).await;
             events.push(match &saved {
                 Ok(path) => Event::Checkpoint { step, path: path.display().to_string() },
@@ -93,6 +95,7 @@ pub(super) async fn finish(
         slowest: board.read().slowest,
         checkpoint,
         params,
+        lost,
     })
 }
 

@@ -1,12 +1,11 @@
 //! A run: prepared, then trained.
 
 use super::assemble::{feeder, group};
-use super::origin::{agree, inherited};
-use super::report::{PROMPT, Standing, finish};
-use super::{JobError, JobHandle, Report};
+use super::origin::Origin;
+use super::report::{PROMPT, Stood, finish};
+use super::{Across, JobError, JobHandle, Report};
 use crate::actors::{
-    AllReduceCoordinator, Checkpointer, DataLoader, GradientWorker, Group, Listen, Listener, Recorder,
-    TakenUp, Train,
+    AllReduceCoordinator, Checkpointer, DataLoader, GradientWorker, Group, Listen, Listener, Recorder, Train,
 };
 use crate::backend::Backend;
 use crate::board::Board;
@@ -15,7 +14,7 @@ use crate::data::{Dataset, Feeder};
 use crate::run_folder::{Event, EventLog, RunFolder};
 use crate::topology::Plan;
 use dae_actor::{ActorRef, Restart, Spawn, System};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,9 +23,8 @@ pub struct Job {
     plan: Arc<Plan>,
     group: Arc<Group>,
     dataset: Arc<dyn Dataset>,
-    log: EventLog,
-    meta: Meta,
-    checkpoints: PathBuf,
+    /// None where another node writes it down.
+    records: Option<Records>,
     first: u64,
     /// The loss of the step it goes on from.
     loss: Option<f64>,
@@ -37,6 +35,13 @@ pub struct Job {
     pub skipped: Vec<(PathBuf, CheckpointError)>,
     /// Where its progress can be read.
     pub board: Arc<Board>,
+}
+
+/// What a run is written down in.
+struct Records {
+    log: EventLog,
+    meta: Meta,
+    checkpoints: PathBuf,
 }
 
 impl Job {
@@ -51,75 +56,72 @@ impl Job {
         folder: &RunFolder,
         resume: bool,
     ) -> Result<Self, JobError> {
-        let found =
-            if resume { checkpoint::newest_valid(&folder.checkpoints())? } else { Default::default() };
-        let taken_up =
-            found.checkpoint.as_ref().map(|c| TakenUp { step: c.meta.step, cursor: c.meta.cursor });
-        let group = group(&plan, backend, &*dataset, taken_up.unwrap_or_default());
-        let layout = group.backend.layout();
-        if found.checkpoint.is_none() && !found.skipped.is_empty() {
-            return Err(JobError::NoneValid(found.skipped));
+        Self::prepare_across(plan, backend, dataset, Some(folder), resume, Across::alone())
+    }
+
+    /// As [`Job::prepare`], as one node of several. It waits for the other nodes, compares with them what all must have
+    /// in common, and begins from the first one's parameters and state. The run folder is the first node's business:
+    /// it has one, and decides what a resume goes on from; another node needs none.
+    ///
+    /// # Errors
+    /// As [`Job::prepare`]; also if the nodes differ, with all that differs, or one is lost meanwhile. The other nodes
+    /// are told.
+    pub fn prepare_across(
+        plan: Plan,
+        backend: Arc<dyn Backend>,
+        dataset: Arc<dyn Dataset>,
+        folder: Option<&RunFolder>,
+        resume: bool,
+        mut across: Across,
+    ) -> Result<Self, JobError> {
+        let folder = folder.filter(|_| across.node == 0);
+        match Origin::agreed(&plan, &*backend, &*dataset, folder.filter(|_| resume), &mut across) {
+            Ok(origin) => Self::begin(plan, backend, dataset, folder, origin, across),
+            Err(e) => {
+                across.abort(&e.to_string());
+                Err(e)
+            }
         }
-        let meta = Meta {
-            step: 0,
-            cursor: 0,
-            seed: plan.seed(),
-            samples: plan.samples(dataset.len()) as u64,
-            shape: dataset.shape().to_vec(),
-            fingerprint: plan.fingerprint(),
-            topology: plan.topology().to_toml(),
-            word: plan.word().to_string(),
-            optimizer: plan.optimizer().to_string(),
-            loss: None,
-            layout: layout.clone(),
-            version: checkpoint::VERSION,
-        };
-        let first = match (&found.checkpoint, &found.path) {
-            (Some(checkpoint), Some(path)) => {
-                agree(&plan, &group, &meta, checkpoint, path)?;
-                let state: Vec<&[f32]> = checkpoint.state.iter().map(Vec::as_slice).collect();
-                group.arena.load(checkpoint.meta.step, &checkpoint.params, &state)?;
-                checkpoint.meta.step
-            }
-            _ => {
-                let params = match &plan.topology().model.init {
-                    Some(run) => inherited(&group, Path::new(run))?,
-                    None => {
-                        let mut params = vec![0.0; layout.len()];
-                        group.backend.initialise(plan.seed(), &mut params)?;
-                        params
-                    }
-                };
-                let zeros = vec![0.0; layout.len()];
-                let state: Vec<&[f32]> = group.rule.state_names().iter().map(|_| zeros.as_slice()).collect();
-                group.arena.load(0, &params, &state)?;
-                0
-            }
-        };
-        checkpoint::set_aside(&found.skipped)?;
-        let mut log = EventLog::open_truncated_to(&folder.events(), first)?;
-        log.append(&match &found.path {
-            Some(path) => Event::Resumed { step: first, checkpoint: path.display().to_string() },
-            None => Event::Started {
-                word: plan.word().to_string(),
-                seed: plan.seed(),
-                fingerprint: plan.fingerprint(),
-                parameters: layout.parameters(),
-                workers: plan.workers(),
-            },
-        })?;
-        log.sync()?;
+    }
+
+    fn begin(
+        plan: Plan,
+        backend: Arc<dyn Backend>,
+        dataset: Arc<dyn Dataset>,
+        folder: Option<&RunFolder>,
+        origin: Origin,
+        across: Across,
+    ) -> Result<Self, JobError> {
+        let Origin { standing, params, state, meta, path, skipped } = origin;
+        let at = standing.map(|s| s.at).unwrap_or_default();
+        let group = group(&plan, backend, &*dataset, at, across);
+        let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
+        group.arena.load(at.step, &params, &state)?;
+        checkpoint::set_aside(&skipped)?;
+        let records = folder.map(|folder| -> Result<_, JobError> {
+            let mut log = EventLog::open_truncated_to(&folder.events(), at.step)?;
+            log.append(&match &path {
+                Some(path) => Event::Resumed { step: at.step, checkpoint: path.display().to_string() },
+                None => Event::Started {
+                    word: plan.word().to_string(),
+                    seed: plan.seed(),
+                    fingerprint: plan.fingerprint(),
+                    parameters: meta.layout.parameters(),
+                    workers: plan.workers(),
+                },
+            })?;
+            log.sync()?;
+            Ok(Records { log, meta, checkpoints: folder.checkpoints() })
+        });
         Ok(Self {
             plan: Arc::new(plan),
             group,
             dataset,
-            log,
-            meta,
-            checkpoints: folder.checkpoints(),
-            first,
-            loss: found.checkpoint.and_then(|c| c.meta.loss),
-            resumed: found.path,
-            skipped: found.skipped,
+            records: records.transpose()?,
+            first: at.step,
+            loss: standing.and_then(|s| s.loss),
+            resumed: path,
+            skipped,
             board: Arc::default(),
         })
     }
@@ -145,10 +147,19 @@ impl Job {
         join: impl FnOnce(&mut System, JobHandle) -> Result<Vec<Listener>, String>,
     ) -> Result<Report, JobError> {
         let group = self.group.clone();
-        let checkpointer = self.start_checkpointer(system);
+        let keep = self.plan.topology().checkpoint.keep as usize;
+        let (log, checkpointer) = match self.records {
+            None => (None, None),
+            Some(Records { log, meta, checkpoints }) => {
+                let group = group.clone();
+                let spawn = Spawn::named("checkpointer").own_thread().restart(Restart::at_most(3));
+                let make = move || Checkpointer::new(checkpoints.clone(), keep, meta.clone(), group.clone());
+                (Some(log), Some(system.start(spawn, make)))
+            }
+        };
         let recorder = {
             let (board, checkpointer) = (self.board.clone(), checkpointer.clone());
-            let (mut log, first) = (Some(self.log), self.first);
+            let (mut log, first) = (Some(log), self.first);
             let spawn = Spawn::named("recorder").own_thread().mailbox(1024);
             system.start(spawn, move || {
                 // No restart: the log has one owner.
@@ -172,15 +183,8 @@ impl Job {
         // Training takes as long as it takes; each of its steps has a bound of its own.
         let end = end.within(Duration::from_secs(1 << 31)).await?;
         let (step, loss) = (self.first, self.loss);
-        let standing = self.resumed.map(|path| Standing { step, path, loss });
-        finish(end, standing, &recorder, &checkpointer, &self.board).await
-    }
-
-    fn start_checkpointer(&self, system: &mut System) -> ActorRef<Checkpointer> {
-        let (folder, meta, group) = (self.checkpoints.clone(), self.meta.clone(), self.group.clone());
-        let keep = self.plan.topology().checkpoint.keep as usize;
-        let spawn = Spawn::named("checkpointer").own_thread().restart(Restart::at_most(3));
-        system.start(spawn, move || Checkpointer::new(folder.clone(), keep, meta.clone(), group.clone()))
+        let standing = self.resumed.map(|path| Stood { step, path, loss });
+        finish(end, standing, &recorder, checkpointer.as_ref(), &self.board).await
     }
 }
 
@@ -191,8 +195,9 @@ fn start_workers(
     recorder: &ActorRef<Recorder>,
     restarts: u32,
 ) -> Vec<ActorRef<GradientWorker>> {
-    (0..group.shares.workers)
-        .map(|rank| {
+    (0..group.arena.world())
+        .map(|local| {
+            let rank = group.first_rank() + local;
             let restart = Restart::at_most(restarts);
             // Room for every buffer of this feed and of the one before, and for the message that begins it.
             let spawn = Spawn::named(format!("loader {rank}"))
@@ -202,9 +207,9 @@ fn start_workers(
             let (feeder, all) = (feeder.clone(), group.clone());
             let loader = system.start(spawn, move || DataLoader::new(rank, feeder.clone(), all.clone()));
             let spawn = Spawn::named(format!("worker {rank}")).own_thread().restart(restart);
-            let (group, recorder) = (group.clone(), (rank == 0).then(|| recorder.clone()));
+            let (group, recorder) = (group.clone(), (local == 0).then(|| recorder.clone()));
             system.start(spawn, move || {
-                GradientWorker::new(rank, group.clone(), loader.clone(), recorder.clone())
+                GradientWorker::new(local, group.clone(), loader.clone(), recorder.clone())
             })
         })
         .collect()

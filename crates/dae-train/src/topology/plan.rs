@@ -32,9 +32,24 @@ impl Plan {
         &self.word
     }
 
-    /// The number of workers.
+    /// The number of workers, on all nodes together.
     pub fn workers(&self) -> usize {
         self.word.workers() as usize
+    }
+
+    /// The number of nodes they are spread over; mostly one.
+    pub fn nodes(&self) -> usize {
+        self.word.nodes() as usize
+    }
+
+    /// The workers on each of these.
+    pub fn workers_per_node(&self) -> usize {
+        self.word.workers_per_node() as usize
+    }
+
+    /// The threads each worker computes with.
+    pub fn threads_per_worker(&self) -> usize {
+        self.topology.placement.threads as usize
     }
 
     /// Micro-batches each worker accumulates into one gradient.

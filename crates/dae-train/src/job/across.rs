@@ -1,0 +1,126 @@
+//! A run's nodes, as one of them sees them.
+
+use super::{Facts, JobError, Standing};
+use crate::topology::Plan;
+use dae_collective::{Broken, Incoming, Outgoing, Peers, Phase, Tag};
+
+/// The longest encoding of [`Facts`] that is taken.
+const MOST_FACTS: usize = 1 << 16;
+/// The state goes to the other nodes in pieces of so many numbers: 4 MiB.
+const PIECE: usize = 1 << 20;
+
+/// Where this process stands among the nodes of its run.
+pub struct Across {
+    /// Which of them it is. The first has the run folder: it writes checkpoints and the log, and resumes.
+    pub node: usize,
+    /// What people call them, in order.
+    pub names: Vec<String>,
+    /// For each local worker in order its own links to the workers of the same number on the other nodes.
+    pub peers: Vec<Box<dyn Peers>>,
+}
+
+impl Across {
+    /// One node, which needs no links.
+    pub(super) fn alone() -> Self {
+        Self { node: 0, names: vec![String::new()], peers: vec![] }
+    }
+
+    pub(super) fn nodes(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether these are the nodes that a plan asks for.
+    pub(super) fn check(&self, plan: &Plan) -> Result<(), JobError> {
+        let (nodes, here) = (self.nodes(), self.peers.len());
+        if plan.nodes() != nodes {
+            let word = plan.word().to_string();
+            return Err(JobError::OtherNodes { word, wanted: plan.nodes(), nodes });
+        }
+        let placed = |p: &dyn Peers| (p.nodes(), p.node()) == (nodes, self.node);
+        let linked = here == plan.workers_per_node() && self.peers.iter().all(|p| placed(&**p));
+        if self.node >= nodes || nodes > 1 && !linked {
+            let (node, workers) = (self.node, plan.workers_per_node());
+            return Err(JobError::Links { node, nodes, workers, links: here });
+        }
+        Ok(())
+    }
+
+    /// Compares with the other nodes what all go by, and returns where the first says that the run goes on; `here` is
+    /// what this one says.
+    pub(super) fn agreed(
+        &mut self,
+        here: Option<Standing>,
+        facts: impl FnOnce() -> Facts,
+    ) -> Result<Option<Standing>, JobError> {
+        let names = &self.names;
+        let Some(peers) = self.peers.first_mut().filter(|_| names.len() > 1) else { return Ok(here) };
+        let mine = Facts { standing: here, ..facts() };
+        let encoded = serde_json::to_vec(&mine).map_err(|e| JobError::Facts(e.to_string()))?;
+        let sizes = all(
+            &mut **peers,
+            Phase::FactsLength,
+            &(encoded.len() as u64).to_le_bytes(),
+            &vec![8; names.len()],
+        )?;
+        let sizes: Vec<_> = sizes
+            .iter()
+            .map(|size| size.as_slice().try_into().map_or(0, u64::from_le_bytes) as usize)
+            .collect();
+        if let Some(n) = sizes.iter().position(|size| *size > MOST_FACTS) {
+            return Err(JobError::Facts(format!("{} bytes of facts from {}", sizes[n], names[n])));
+        }
+        let said = all(&mut **peers, Phase::Facts, &encoded, &sizes)?;
+        let mut facts = Vec::new();
+        for (said, name) in said.iter().zip(names) {
+            let read = serde_json::from_slice::<Facts>(said);
+            facts.push(read.map_err(|e| JobError::Facts(format!("those of {name}: {e}")))?);
+        }
+        // All nodes compare the same and come to the same end.
+        let first = facts.remove(0);
+        let others = facts.iter().zip(&names[1..]);
+        let differences: Vec<_> =
+            others.flat_map(|(f, name)| first.differences(f, [&names[0], name])).collect();
+        match differences.is_empty() {
+            true => Ok(first.standing),
+            false => Err(JobError::NodesDiffer(differences)),
+        }
+    }
+
+    /// Sends the first node's numbers to all others, in pieces.
+    pub(super) fn share<'a>(
+        &mut self,
+        numbers: impl Iterator<Item = &'a mut Vec<f32>>,
+    ) -> Result<(), Broken> {
+        let (node, nodes) = (self.node, self.names.len());
+        let Some(peers) = self.peers.first_mut().filter(|_| nodes > 1) else { return Ok(()) };
+        for (step, piece) in (1..).zip(numbers.flat_map(|n| n.chunks_mut(PIECE))) {
+            let tag = Tag { generation: 1, step, phase: Phase::State };
+            let mut out = vec![Outgoing::default(); nodes];
+            let mut into: Vec<_> = (0..nodes).map(|_| Incoming::default()).collect();
+            match node {
+                0 => out[1..].fill(Outgoing { head: &[], body: piece }),
+                _ => into[0].body = piece,
+            }
+            peers.exchange(tag, &out, &mut into)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the other nodes why this one does not come.
+    pub(super) fn abort(&mut self, cause: &str) {
+        self.peers.iter_mut().for_each(|peers| peers.abort(cause));
+    }
+}
+
+/// The bytes of every node.
+fn all(peers: &mut dyn Peers, phase: Phase, mine: &[u8], sizes: &[usize]) -> Result<Vec<Vec<u8>>, Broken> {
+    let node = peers.node();
+    let mut said: Vec<_> = sizes.iter().map(|size| vec![0; *size]).collect();
+    let mut out = vec![Outgoing { head: mine, body: &[] }; sizes.len()];
+    out[node] = Outgoing::default();
+    let mut into: Vec<_> = said.iter_mut().map(|head| Incoming { head, body: &mut [] }).collect();
+    into[node] = Incoming::default();
+    peers.exchange(Tag { generation: 1, step: 0, phase }, &out, &mut into)?;
+    said[node] = mine.to_vec();
+    Ok(said)
+}
