@@ -22,22 +22,34 @@ pub struct Frame {
 /// # Errors
 /// [`FrameError::OverLimit`] where the frame holds more than `limits` allows, so that no peer is sent what it refuses.
 pub fn encode(frame: &Frame, limits: &Limits) -> Result<Vec<u8>, FrameError> {
-    let header_bytes = frame.header.len() as u64;
-    limits.check_header(header_bytes)?;
-    limits.check_parts(frame.parts.len() as u64)?;
-    limits.check_bytes(header_bytes, frame.parts.iter().map(|part| part.len() as u64))?;
-    // The limits are no wider than the fields, so after the checks nothing is cut off.
-    let head =
-        Head { kind: frame.kind, header_bytes: frame.header.len() as u32, parts: frame.parts.len() as u16 };
-    let part_bytes: usize = frame.parts.iter().map(|part| Head::LENGTH_BYTES + part.len()).sum();
-    let mut bytes = Vec::with_capacity(Head::BYTES + frame.header.len() + part_bytes);
-    bytes.extend_from_slice(&head.write());
-    for part in &frame.parts {
-        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
-    }
+    let mut bytes = Vec::new();
+    write_preface(frame.kind, &frame.header, &frame.parts, limits, &mut bytes)?;
+    bytes.reserve_exact(frame.header.len() + frame.parts.iter().map(Vec::len).sum::<usize>());
     bytes.extend_from_slice(&frame.header);
     for part in &frame.parts {
         bytes.extend_from_slice(part);
     }
     Ok(bytes)
+}
+
+/// Appends what comes before a frame's header: the head and the lengths of the parts.
+pub(crate) fn write_preface<P: AsRef<[u8]>>(
+    kind: u16,
+    header: &[u8],
+    parts: &[P],
+    limits: &Limits,
+    out: &mut Vec<u8>,
+) -> Result<(), FrameError> {
+    let header_bytes = header.len() as u64;
+    let lengths = parts.iter().map(|part| part.as_ref().len() as u64);
+    limits.check_header(header_bytes)?;
+    limits.check_parts(parts.len() as u64)?;
+    limits.check_bytes(header_bytes, lengths.clone())?;
+    // The limits are no wider than the fields, so after the checks nothing is cut off.
+    let head = Head { kind, header_bytes: header.len() as u32, parts: parts.len() as u16 };
+    out.extend_from_slice(&head.write());
+    for length in lengths {
+        out.extend_from_slice(&length.to_le_bytes());
+    }
+    Ok(())
 }

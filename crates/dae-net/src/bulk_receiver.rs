@@ -1,0 +1,90 @@
+//! [`BulkReceiver`]: frames from a peer, into memory that lies ready, on a thread that may block.
+
+use std::io::{self, Read as _};
+use std::time::Duration;
+
+use crate::head::Head;
+use crate::limits::Limits;
+use crate::link_error::LinkError;
+use crate::record_reader::RecordReader;
+use crate::socket::{StdSocket, blocked};
+
+/// The half of a bulk link that receives. After an error every later call gives the same error.
+pub struct BulkReceiver {
+    socket: StdSocket,
+    records: RecordReader,
+    limits: Limits,
+    deadline: Duration,
+    failed: Option<LinkError>,
+}
+
+impl BulkReceiver {
+    pub(crate) fn new(socket: StdSocket, records: RecordReader, limits: Limits, deadline: Duration) -> Self {
+        Self { socket, records, limits, deadline, failed: None }
+    }
+
+    /// Waits for a frame whose parts are exactly as long as `parts`, and fills these; gives its kind and its header.
+    ///
+    /// # Errors
+    /// A frame with other parts, before any of them is read; a connection that ended, was tampered with, or gave
+    /// nothing for the deadline. `parts` may be filled in part then.
+    pub fn recv(&mut self, parts: &mut [&mut [u8]]) -> Result<(u16, Vec<u8>), LinkError> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        self.frame(parts).inspect_err(|error| self.failed = Some(error.clone()))
+    }
+
+    fn frame(&mut self, parts: &mut [&mut [u8]]) -> Result<(u16, Vec<u8>), LinkError> {
+        let mut head = [0; Head::BYTES];
+        self.fill(&mut head)?;
+        let head = Head::read(head)?;
+        self.limits.check_header(u64::from(head.header_bytes))?;
+        self.limits.check_parts(u64::from(head.parts))?;
+        let mut found = Vec::with_capacity(usize::from(head.parts));
+        for _ in 0..head.parts {
+            let mut length = [0; Head::LENGTH_BYTES];
+            self.fill(&mut length)?;
+            found.push(u64::from_le_bytes(length));
+        }
+        self.limits.check_bytes(u64::from(head.header_bytes), found.iter().copied())?;
+        let expected: Vec<u64> = parts.iter().map(|part| part.len() as u64).collect();
+        if found != expected {
+            return Err(LinkError::Parts { found, expected });
+        }
+        let mut header = vec![0; head.header_bytes as usize];
+        self.fill(&mut header)?;
+        for part in parts {
+            self.fill(part)?;
+        }
+        Ok((head.kind, header))
+    }
+
+    fn fill(&mut self, mut into: &mut [u8]) -> Result<(), LinkError> {
+        while !into.is_empty() {
+            let plain = self.records.plain();
+            let taken = plain.len().min(into.len());
+            if taken > 0 {
+                let (front, rest) = std::mem::take(&mut into).split_at_mut(taken);
+                front.copy_from_slice(&plain[..taken]);
+                self.records.consume(taken);
+                into = rest;
+            } else if !self.records.open()? {
+                self.read()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<(), LinkError> {
+        if self.records.ended() {
+            return Err(LinkError::Lost { why: "the peer said goodbye".to_owned() });
+        }
+        match self.socket.read(self.records.room()) {
+            Ok(0) => Err(self.records.cut_off()),
+            Ok(bytes) => Ok(self.records.arrived(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            Err(error) => Err(blocked("waiting for the peer", self.deadline, &error)),
+        }
+    }
+}
