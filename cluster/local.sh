@@ -103,10 +103,12 @@ make_node() { # NUMBER
     ip -n "$netns" link set lo up
     ip link add "n$1" netns "$LAN" type veth peer name eth0 netns "$netns"
     ip -n "$LAN" link set "n$1" master lan up
-    # Nobody else can have the address: no need to ask around for a second.
-    ip netns exec "$netns" sysctl -qw net.ipv6.conf.eth0.accept_dad=0
     ip -n "$netns" addr add "10.87.0.$1/24" dev eth0
-    ip -n "$netns" addr add "fdda:e087::$1/64" dev eth0 nodad
+    if [ -e /proc/sys/net/ipv6 ]; then
+        # Nobody else can have the address: no need to ask around for a second.
+        ip netns exec "$netns" sh -c 'echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad'
+        ip -n "$netns" addr add "fdda:e087::$1/64" dev eth0 nodad
+    fi
     ip -n "$netns" link set eth0 up
 }
 
