@@ -13,6 +13,9 @@
 //! | `hello`, `purpose` | [`Hello`], [`PeerInfo`], [`Purpose`]: what a peer says about itself |
 //! | `preamble`, `handshake`, `handshake_dial`, `handshake_accept` | from a bare connection to a link |
 //! | `record`, `record_writer`, `record_reader` | the sealed records of a link |
+//! | `interfaces` | [`Interface`], [`advertised`]: the addresses of this machine that a peer may use |
+//! | `discovery` | [`Discovery`]: finds addresses where nodes may listen: [`Mdns`], [`Seeds`], and `Avahi` with the feature of that name |
+//! | `membership` | [`Membership`], [`Roster`]: who is in the cluster, and who is alive |
 //! | `secret_file`, `hex` | files with 32 secret bytes, for their owner alone |
 //! | `frame` | [`Frame`]: a kind, a MessagePack header and raw parts; [`encode`] |
 //! | `decoder` | [`Decoder`]: frames out of bytes that arrive in any pieces |
@@ -40,6 +43,7 @@ mod bulk_receiver;
 mod bulk_sender;
 mod cluster;
 mod decoder;
+mod discovery;
 mod endpoint;
 mod frame;
 mod frame_error;
@@ -52,6 +56,7 @@ mod header;
 mod hello;
 mod hex;
 mod identity;
+mod interfaces;
 mod key;
 mod limits;
 mod link;
@@ -59,6 +64,7 @@ mod link_error;
 mod link_receiver;
 mod link_sender;
 mod listener;
+mod membership;
 mod nesting;
 mod node_id;
 mod preamble;
@@ -74,6 +80,9 @@ pub use bulk_receiver::BulkReceiver;
 pub use bulk_sender::BulkSender;
 pub use cluster::Cluster;
 pub use decoder::Decoder;
+#[cfg(feature = "avahi")]
+pub use discovery::Avahi;
+pub use discovery::{Announcement, CANDIDATES, Candidate, Discovery, DiscoveryError, Mdns, Running, Seeds};
 pub use endpoint::Endpoint;
 pub use frame::{Frame, encode};
 pub use frame_error::FrameError;
@@ -81,6 +90,7 @@ pub use head::PROTOCOL_VERSION;
 pub use header::{HeaderError, MAX_HEADER_DEPTH, header_of, read_header};
 pub use hello::{Hello, PeerInfo};
 pub use identity::Identity;
+pub use interfaces::{Interface, InterfaceError, advertised};
 pub use key::ClusterKey;
 pub use limits::Limits;
 pub use link::Link;
@@ -88,6 +98,9 @@ pub use link_error::{LinkError, Side};
 pub use link_receiver::LinkReceiver;
 pub use link_sender::LinkSender;
 pub use listener::{Incoming, Listener};
+pub use membership::{
+    Member, MemberEvent, MemberNews, MemberState, Membership, MembershipError, Myself, Roster, Sighting,
+};
 pub use node_id::{NodeId, NotANodeId};
 pub use preamble::LINK_VERSIONS;
 pub use purpose::Purpose;
