@@ -15,12 +15,14 @@ pub struct BulkReceiver {
     records: RecordReader,
     limits: Limits,
     deadline: Duration,
+    /// The parts of the frame that was begun.
+    due: Vec<u64>,
     failed: Option<LinkError>,
 }
 
 impl BulkReceiver {
     pub(crate) fn new(socket: StdSocket, records: RecordReader, limits: Limits, deadline: Duration) -> Self {
-        Self { socket, records, limits, deadline, failed: None }
+        Self { socket, records, limits, deadline, due: Vec::new(), failed: None }
     }
 
     /// Waits for a frame whose parts are exactly as long as `parts`, and fills these; gives its kind and its header.
@@ -29,34 +31,77 @@ impl BulkReceiver {
     /// A frame with other parts, before any of them is read; a connection that ended, was tampered with, or gave
     /// nothing for the deadline. `parts` may be filled in part then.
     pub fn recv(&mut self, parts: &mut [&mut [u8]]) -> Result<(u16, Vec<u8>), LinkError> {
+        let begun = self.begin()?;
+        self.finish(parts)?;
+        Ok(begun)
+    }
+
+    /// Waits for a frame and gives its kind and its header; [`Self::finish`] or [`Self::pass_over`] follows.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    pub fn begin(&mut self) -> Result<(u16, Vec<u8>), LinkError> {
+        self.unless_failed(Self::read_front)
+    }
+
+    /// Fills `parts` with those of the frame that was begun; they are exactly as long.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    pub fn finish(&mut self, parts: &mut [&mut [u8]]) -> Result<(), LinkError> {
+        self.unless_failed(|this| {
+            let found = std::mem::take(&mut this.due);
+            if !found.iter().copied().eq(parts.iter().map(|part| part.len() as u64)) {
+                let expected = parts.iter().map(|part| part.len() as u64).collect();
+                return Err(LinkError::Parts { found, expected });
+            }
+            parts.iter_mut().try_for_each(|part| this.fill(part))
+        })
+    }
+
+    /// Drops the parts of the frame that was begun.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    pub fn pass_over(&mut self) -> Result<(), LinkError> {
+        self.unless_failed(|this| {
+            let mut left = std::mem::take(&mut this.due).iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
+            let mut scratch = [0; 4096];
+            while left > 0 {
+                let some = left.min(scratch.len() as u64) as usize;
+                this.fill(&mut scratch[..some])?;
+                left -= some as u64;
+            }
+            Ok(())
+        })
+    }
+
+    fn unless_failed<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, LinkError>,
+    ) -> Result<T, LinkError> {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());
         }
-        self.frame(parts).inspect_err(|error| self.failed = Some(error.clone()))
+        act(self).inspect_err(|error| self.failed = Some(error.clone()))
     }
 
-    fn frame(&mut self, parts: &mut [&mut [u8]]) -> Result<(u16, Vec<u8>), LinkError> {
+    fn read_front(&mut self) -> Result<(u16, Vec<u8>), LinkError> {
         let mut head = [0; Head::BYTES];
         self.fill(&mut head)?;
         let head = Head::read(head)?;
         self.limits.check_header(u64::from(head.header_bytes))?;
         self.limits.check_parts(u64::from(head.parts))?;
-        let mut found = Vec::with_capacity(usize::from(head.parts));
+        let mut due = Vec::with_capacity(usize::from(head.parts));
         for _ in 0..head.parts {
             let mut length = [0; Head::LENGTH_BYTES];
             self.fill(&mut length)?;
-            found.push(u64::from_le_bytes(length));
+            due.push(u64::from_le_bytes(length));
         }
-        self.limits.check_bytes(u64::from(head.header_bytes), found.iter().copied())?;
-        let expected: Vec<u64> = parts.iter().map(|part| part.len() as u64).collect();
-        if found != expected {
-            return Err(LinkError::Parts { found, expected });
-        }
+        self.limits.check_bytes(u64::from(head.header_bytes), due.iter().copied())?;
         let mut header = vec![0; head.header_bytes as usize];
         self.fill(&mut header)?;
-        for part in parts {
-            self.fill(part)?;
-        }
+        self.due = due;
         Ok((head.kind, header))
     }
 
