@@ -140,3 +140,6 @@ fn sum(terms: &[&[f32]], into: &mut [f32]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use super::{DataLoader, Feed, Group, Refill};
 use crate::data::Batch;
-use dae_actor::{ActorRef, TellError};
+use dae_actor::ActorRef;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 
 /// The batches of one lease, in order.
@@ -43,7 +43,7 @@ impl<'a> Batches<'a> {
         match self.loader.tell(Refill { lease: self.lease, batch }) {
             Ok(()) => Ok(()),
             // Cannot be full: a mailbox has room for every buffer there is.
-            Err(e @ (TellError::Full(_) | TellError::Stopped(..))) => Err(self.cause(&e.to_string())),
+            Err(e) => Err(self.cause(&e.to_string())),
         }
     }
 

@@ -41,7 +41,6 @@ pub struct Report {
 pub(super) struct Stood {
     pub(super) step: u64,
     pub(super) path: PathBuf,
-    pub(super) loss: Option<f64>,
 }
 
 /// Writes down how it ended: the log first, then the checkpoint. Without a checkpointer, another node does.
@@ -60,7 +59,6 @@ pub(super) async fn finish(
     }
     // Where all steps had been done before, the checkpoint that says so stands.
     let standing = standing.filter(|s| s.step == step);
-    let loss = loss.or(standing.as_ref().and_then(|s| s.loss));
     let mut events = Vec::new();
     let saved = match (snapshot, standing, checkpointer) {
         (None, ..) | (_, None, None) => Ok(None),

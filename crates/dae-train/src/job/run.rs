@@ -181,9 +181,12 @@ impl Job {
         let (done, end) = dae_actor::reply("coordinator");
         coordinator.ask(Train { first: self.first, done }, PROMPT).await?;
         // Training takes as long as it takes; each of its steps has a bound of its own.
-        let end = end.within(Duration::from_secs(1 << 31)).await?;
-        let (step, loss) = (self.first, self.loss);
-        let standing = self.resumed.map(|path| Stood { step, path, loss });
+        let mut end = end.within(Duration::from_secs(1 << 31)).await?;
+        let step = self.first;
+        if end.step == step {
+            end.loss = end.loss.or(self.loss);
+        }
+        let standing = self.resumed.map(|path| Stood { step, path });
         finish(end, standing, &recorder, checkpointer.as_ref(), &self.board).await
     }
 }

@@ -133,6 +133,12 @@ impl Topology {
         self
     }
 
+    /// Computes on these nodes of a cluster alone.
+    pub fn nodes(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.placement.nodes = names.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// Raises the rate linearly over so many steps first.
     pub fn warmup(mut self, steps: u64) -> Self {
         self.schedule.warmup_steps = steps;

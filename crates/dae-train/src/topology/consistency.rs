@@ -191,6 +191,12 @@ impl Check<'_> {
                 format!("workers x micro-batches x batch is more than {LARGEST_STEP} samples a step");
             self.report("out-of-range", "data.batch", reason, "use a smaller batch");
         }
+        let (nodes, named) = (word.nodes(), self.topology.placement.nodes.len());
+        if (1..nodes as usize).contains(&named) && self.sound(&["placement.nodes"]) {
+            let reason = format!("names {named} nodes, and the schedule takes {nodes}");
+            let fix = "name more, or none where any will do, or lower the count of `@cluster`";
+            self.report("conflict", "placement.nodes", reason, fix);
+        }
         Some(word)
     }
 

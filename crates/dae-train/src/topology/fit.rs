@@ -14,6 +14,21 @@ pub struct DataFacts {
 }
 
 impl Plan {
+    /// Checks that this machine alone can run the plan.
+    ///
+    /// # Errors
+    /// If its workers are to be spread over several nodes.
+    pub fn fit_one_node(&self) -> Result<(), TopologyError> {
+        if self.nodes() == 1 {
+            return Ok(());
+        }
+        let reason = format!("spreads its workers over {} nodes, and this is one", self.nodes());
+        let fix =
+            "add --cluster NAME to run it on the nodes of a cluster, or take the `@cluster` out".to_owned();
+        let problem = self.marks.problem("needs-a-cluster", "schedule.word", reason, fix);
+        Err(TopologyError::of(&self.name, vec![problem]))
+    }
+
     /// Checks the plan against the data it is to run on.
     ///
     /// # Errors

@@ -19,12 +19,17 @@ pub(super) enum Rule {
     Kind(&'static [&'static str]),
     /// The widths of the layers of an mlp.
     Layers,
+    /// Different names of that form; none at all may do.
+    Names,
     /// A table whose keys are the user's own.
     Table,
 }
 
 /// How few and how many layers an mlp may have, its input counted.
 pub(super) const LAYERS: std::ops::RangeInclusive<usize> = 2..=64;
+
+/// The most names in a list.
+pub(super) const MOST_NAMES: usize = 1024;
 
 /// How narrow and how wide one of them may be.
 pub(super) const WIDTHS: std::ops::RangeInclusive<i64> = 1..=1_000_000;

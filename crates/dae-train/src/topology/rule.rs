@@ -2,7 +2,7 @@
 
 use toml::Value;
 
-use super::key::{Key, LAYERS, Rule, WIDTHS};
+use super::key::{Key, LAYERS, MOST_NAMES, Rule, WIDTHS};
 use super::nearest::nearest;
 
 /// What is wrong with a value.
@@ -26,6 +26,7 @@ impl Rule {
     pub fn flaws(&self, value: &Value) -> Vec<Flaw> {
         let flaw = match (*self, value) {
             (Rule::Layers, Value::Array(widths)) => return layers(widths),
+            (Rule::Names, Value::Array(names)) => return self::names(names),
             (Rule::Int { min, max }, Value::Integer(n)) => outside(*n, min, max),
             (Rule::Float { min, max }, Value::Float(x)) if x.is_finite() => outside(*x, min, max),
             (Rule::Float { min, max }, Value::Integer(n)) => outside(*n as f64, min, max),
@@ -33,9 +34,7 @@ impl Rule {
             (Rule::Text | Rule::Kind(_), Value::String(s)) if s.trim().is_empty() => {
                 Some("must not be empty".into())
             }
-            (Rule::Name, Value::String(s)) if !is_name(s) => {
-                Some("must be a name of at most 64 letters, digits, `-`, `_` and `.`".into())
-            }
+            (Rule::Name, Value::String(s)) if !is_name(s) => Some(NO_NAME.into()),
             (Rule::OneOf([only]), Value::String(s)) if s != only => {
                 let reason = format!("\"{}\" is not available yet; only \"{only}\" is", clip(s));
                 return vec![Flaw::new("not-available", reason)];
@@ -63,6 +62,7 @@ impl Rule {
             Rule::Float { min, max } => format!("a number from {min} to {max}"),
             Rule::Text => "text in quotes".into(),
             Rule::Name => "a name in quotes".into(),
+            Rule::Names => "a list of names in quotes".into(),
             Rule::OneOf(words) => one_of(words),
             Rule::Kind(words) => format!("{}, or a name your program registers", one_of(words)),
             Rule::Layers => format!(
@@ -127,6 +127,25 @@ fn layers(widths: &[Value]) -> Vec<Flaw> {
     }
     flaws
 }
+
+fn names(names: &[Value]) -> Vec<Flaw> {
+    if names.len() > MOST_NAMES {
+        let reason = format!("must list at most {MOST_NAMES} names, found {}", names.len());
+        return vec![Flaw::new("out-of-range", reason)];
+    }
+    let flaw = |(i, name): (usize, &Value)| {
+        let (code, reason) = match name {
+            Value::String(s) if !is_name(s) => ("out-of-range", NO_NAME.to_owned()),
+            Value::String(s) if names[..i].contains(name) => ("conflict", format!("lists {s} twice")),
+            Value::String(_) => return None,
+            _ => ("wrong-type", format!("must list names in quotes, found {}", found(name))),
+        };
+        Some(Flaw { element: Some(i), ..Flaw::new(code, reason) })
+    };
+    names.iter().enumerate().filter_map(flaw).collect()
+}
+
+const NO_NAME: &str = "must be a name of at most 64 letters, digits, `-`, `_` and `.`";
 
 fn is_name(text: &str) -> bool {
     let fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::document::Topology;
-use super::key::{Key, LAYERS, Rule, WIDTHS};
+use super::key::{Key, LAYERS, MOST_NAMES, Rule, WIDTHS};
 use super::sections::SECTIONS;
 use super::tree::lookup;
 
@@ -69,6 +69,12 @@ fn of_rule(key: &Key) -> Value {
             "minItems": LAYERS.start(),
             "maxItems": LAYERS.end(),
             "items": { "type": "integer", "minimum": WIDTHS.start(), "maximum": WIDTHS.end() },
+        }),
+        Rule::Names => json!({
+            "type": "array",
+            "maxItems": MOST_NAMES,
+            "uniqueItems": true,
+            "items": { "type": "string", "minLength": 1, "maxLength": 64 },
         }),
         Rule::Table => json!({ "type": "object" }),
     }

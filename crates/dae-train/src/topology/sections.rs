@@ -167,6 +167,8 @@ section! {
     Placement in "placement" {
         /// The device of every worker.
         device: String = "cpu".into(), Key::new(Rule::OneOf(&["cpu"])).free();
+        /// The nodes of a cluster that may compute, where not all may.
+        nodes: Vec<String> = Vec::new(), Key::new(Rule::Names).free();
         /// libtorch's threads in each worker.
         threads: u32 = 1, Key::int(1, 1024).free();
         /// Whether worker r stays on core r.

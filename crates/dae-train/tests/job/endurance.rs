@@ -10,7 +10,7 @@ use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 /// Keeps this thread busy with nothing for a while: what a device that hangs looks like.
-fn dawdle(time: Duration) {
+pub fn dawdle(time: Duration) {
     let (_never, gate) = sync_channel::<()>(0);
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()) {

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The lines of `events.ndjson`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Log(Vec<String>);
 
 /// One committed step, as its line says.

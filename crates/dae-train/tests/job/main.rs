@@ -15,6 +15,7 @@
 //! | `not_finite` | losses and gradients that are not numbers |
 //! | `checkpoints` | when the state is saved, and disks that refuse |
 //! | `listeners` | who is told of committed steps |
+//! | `nodes` | several nodes: the same bits, one end for all, failures, resuming |
 //! | `untold` | groups that break when a step has been applied and not told |
 //! | `endurance` | slow parts, many workers, a rank that lets the others wait |
 #![allow(clippy::unwrap_used)]
@@ -28,6 +29,7 @@ mod linear;
 mod listeners;
 mod log;
 mod made_up;
+mod nodes;
 mod not_finite;
 mod oracle;
 mod resume;

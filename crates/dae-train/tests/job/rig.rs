@@ -4,16 +4,19 @@ use crate::linear::Linear;
 use crate::log::Log;
 use crate::made_up::MadeUp;
 use dae_actor::System;
+use dae_collective::{MemoryPeers, Peers};
 use dae_train::actors::{Ended, Listener};
 use dae_train::backend::Backend;
 use dae_train::checkpoint::{self, Checkpoint, CheckpointError};
 use dae_train::data::Dataset;
-use dae_train::job::{Job, JobError, JobHandle, Report};
+use dae_train::job::{Across, Job, JobError, JobHandle, Report};
 use dae_train::run_folder::RunFolder;
 use dae_train::topology::{Kinds, Plan, Topology};
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -202,21 +205,53 @@ impl Folder {
         self.go(rig, true)
     }
 
+    /// The same on several nodes, `a`, `b` and so on, of which the first has this folder.
+    pub fn nodes(&self, rigs: Vec<Rig>, resume: bool) -> Vec<Result<Ran, JobError>> {
+        let plan = plan(&rigs[0].topology);
+        let names: Vec<_> = ('a'..).take(rigs.len()).map(String::from).collect();
+        let stall = Duration::from_secs(plan.topology().job.stall_timeout_s);
+        let mut peers: Vec<Vec<Box<dyn Peers>>> = rigs.iter().map(|_| vec![]).collect();
+        for _ in 0..plan.workers_per_node() {
+            for (node, end) in MemoryPeers::mesh(&names, stall).into_iter().enumerate() {
+                peers[node].push(Box::new(end));
+            }
+        }
+        let running: Vec<_> = rigs
+            .into_iter()
+            .zip(peers)
+            .enumerate()
+            .map(|(node, (rig, peers))| {
+                let across = Across { node, names: names.clone(), peers };
+                let path = (node == 0).then(|| self.0.path().to_owned());
+                std::thread::spawn(move || {
+                    within(HANGS, move || go(path.as_deref(), rig, resume, Some(across)))
+                })
+            })
+            .collect();
+        let ended = |thread: JoinHandle<_>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        running.into_iter().map(|thread| ended(thread).unwrap_or_else(|| panic!("a node hangs"))).collect()
+    }
+
     fn go(&self, rig: Rig, resume: bool) -> Result<Ran, JobError> {
         let path = self.0.path().to_owned();
-        let ran = within(HANGS, move || go(&path, rig, resume));
+        let ran = within(HANGS, move || go(Some(&path), rig, resume, None));
         ran.unwrap_or_else(|| panic!("the run hangs"))
     }
 }
 
-fn go(path: &Path, rig: Rig, resume: bool) -> Result<Ran, JobError> {
-    let folder = RunFolder::create(path, resume).unwrap();
+fn go(path: Option<&Path>, rig: Rig, resume: bool, across: Option<Across>) -> Result<Ran, JobError> {
+    let folder = path.map(|path| RunFolder::create(path, resume).unwrap());
     let Rig { topology, backend, dataset, join, patience } = rig;
-    let mut job = Job::prepare(plan(&topology), backend, dataset, &folder, resume)?;
+    let (plan, folder) = (plan(&topology), folder.as_ref());
+    let mut job = match (across, folder) {
+        (None, Some(folder)) => Job::prepare(plan, backend, dataset, folder, resume),
+        (across, _) => Job::prepare_across(plan, backend, dataset, folder, resume, across.unwrap()),
+    }?;
     let (resumed, skipped, first) = (job.resumed.clone(), std::mem::take(&mut job.skipped), job.first());
     let run = System::run_within(patience, |mut system| async move { job.run(&mut system, join).await });
     let (report, stuck) = run.unwrap();
-    Ok(Ran { report: report?, log: Log::read(&folder.events()), resumed, skipped, first, stuck })
+    let log = folder.map(|folder| Log::read(&folder.events())).unwrap_or_default();
+    Ok(Ran { report: report?, log, resumed, skipped, first, stuck })
 }
 
 /// What `body` returns, if it does in time; a panic of its own is passed on.
@@ -226,7 +261,7 @@ fn within<T: Send + 'static>(limit: Duration, body: impl FnOnce() -> T + Send + 
     match outcome.recv_timeout(limit) {
         Ok(value) => Some(value),
         Err(RecvTimeoutError::Timeout) => None,
-        Err(RecvTimeoutError::Disconnected) => std::panic::resume_unwind(thread.join().unwrap_err()),
+        Err(RecvTimeoutError::Disconnected) => resume_unwind(thread.join().unwrap_err()),
     }
 }
 

@@ -19,6 +19,10 @@ fn keys_that_contradict_each_other_are_refused() {
         ("[model.options]\na = 1", "model.options", "conflict", "options", "remove the table"),
         ("[schedule]\nlr = \"step\"", "schedule.decay_every", "missing", "schedule", "add decay_every"),
         ("[schedule]\nmin_factor = 0.1", "schedule.min_factor", "conflict", "0.1", "lr = \"cosine\""),
+        ("[schedule]\nword = \"split 3 @cluster | step adam\"\n[placement]\nnodes = [\"a\", \"b\"]", "placement.nodes", "conflict", "[\"a\", \"b\"]", "name more"),
+        ("[placement]\nnodes = [\"a\", \"b\", \"a\"]", "placement.nodes[2]", "conflict", "\"a\"", "a list of names"),
+        ("[placement]\nnodes = [\"a b\"]", "placement.nodes[0]", "out-of-range", "\"a b\"", "a list of names"),
+        ("[placement]\nnodes = [3]", "placement.nodes[0]", "wrong-type", "3", "a list of names"),
         ("[model]\nkind = \"mpl\"", "model.kind", "unknown-kind", "\"mpl\"", "did you mean \"mlp\"?"),
         ("[data]\nkind = \"faces\"", "data.kind", "unknown-kind", "\"faces\"", "idx, mnist"),
     ];

@@ -18,6 +18,19 @@ fn the_arithmetic_of_a_run() {
     assert_eq!(p.steps(0), 1);
 }
 
+#[test]
+fn a_plan_for_a_cluster_says_how_many_nodes_and_is_not_for_one() {
+    let p =
+        plan("[schedule]\nword = \"split 2 @node | split 3 @cluster | step adam\"\n[placement]\nthreads = 4");
+    assert_eq!((p.nodes(), p.workers_per_node(), p.workers(), p.threads_per_worker()), (3, 2, 6, 4));
+    let error = p.fit_one_node().unwrap_err();
+    let problem = &error.problems()[0];
+    assert_eq!((problem.code(), problem.key()), ("needs-a-cluster", "schedule.word"));
+    assert!(problem.fix().contains("--cluster NAME"), "{}", problem.fix());
+    let one = plan("[schedule]\nword = \"split 2 @node | split 1 @cluster | step adam\"");
+    assert!(one.fit_one_node().is_ok());
+}
+
 proptest! {
     #[test]
     fn steps_cover_the_epochs_and_no_more(samples in 1usize..10_000, epochs in 0.1f64..20.0, batch in 1u32..300) {
