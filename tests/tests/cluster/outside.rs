@@ -40,15 +40,15 @@ fn avahi_sees_a_node() {
     let bus = format!("unix:path={}/bus", folder.display());
     // Avahi's folder of sockets is mounted anew, for this process alone.
     let script = format!(
-        "mkdir -p /run/avahi-daemon && mount -t tmpfs tmpfs /run/avahi-daemon && \
-         dbus-daemon --config-file={0}/bus.conf --nofork --nopidfile & \
-         until [ -S {0}/bus ]; do sleep 0.05; done; mkdir -p /run/avahi-daemon; \
+        "mkdir -p /run/avahi-daemon && mount -t tmpfs tmpfs /run/avahi-daemon || exit
+         setpriv --pdeathsig KILL dbus-daemon --config-file={0}/bus.conf --nofork --nopidfile &
+         until [ -S {0}/bus ]; do sleep 0.05; done
          exec avahi-daemon --no-drop-root --no-chroot --no-rlimits -f {0}/avahi.conf",
         folder.display()
     );
-    let mut shell = lan.at(2, "setpriv");
+    let mut shell = lan.at(2, "bash");
     let log = fs::File::create(folder.join("avahi.log")).unwrap();
-    shell.args(["--pdeathsig", "KILL", "bash", "-c", &script]).env("DBUS_SYSTEM_BUS_ADDRESS", &bus);
+    shell.args(["-c", &script]).env("DBUS_SYSTEM_BUS_ADDRESS", &bus);
     let mut avahi = shell.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
 
     let mut heard = String::new();
