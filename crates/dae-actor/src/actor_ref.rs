@@ -1,163 +1,173 @@
-//! A typed reference to an actor.
+//! A typed reference to an actor, here or on another node.
 
-use crate::cell::{Answer, Cell, Deliver, End, NoAnswer};
-use crate::{Actor, Handler, Message, Status, Stopped};
+use crate::cell::{Answer, Cell, Deliver, End, FromAfar, NoAnswer};
+use crate::errand::Errand;
+use crate::there::There;
+use crate::wire::Why;
+use crate::{Actor, AskError, Handler, Message, Status, Stopped, TellError};
 use actix::MailboxError;
 use actix::dev::SendError;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Why a message was not taken; it comes back.
-#[derive(thiserror::Error)]
-pub enum TellError<M> {
-    /// The mailbox is at its bound: try again later, or drop it knowingly.
-    #[error("the actor's mailbox is full")]
-    Full(M),
-    /// The actor has stopped for good.
-    #[error("the actor has stopped: {1}")]
-    Stopped(M, Stopped),
-}
-
-impl<M> std::fmt::Debug for TellError<M> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Display::fmt(self, f)
-    }
-}
-
-/// Why there is no answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AskError {
-    /// The mailbox is at its bound; nothing was sent.
-    #[error("the mailbox of {name} is full ({bound} messages)")]
-    Full {
-        /// The actor's name.
-        name: String,
-        /// The bound of its mailbox.
-        bound: usize,
-    },
-    /// The deadline passed. A message the actor had not come to by then is not handled any more; one it was at is
-    /// handled to its end.
-    #[error("{name} did not answer within {deadline:?}")]
-    Deadline {
-        /// The actor's name.
-        name: String,
-        /// The bound that was given.
-        deadline: Duration,
-    },
-    /// The actor dropped the answering end, as by a panic between the question and the answer.
-    #[error("{name} failed before it answered")]
-    Dropped {
-        /// The actor's name.
-        name: String,
-    },
-    /// The actor panicked on this very message.
-    #[error("{name} failed: {cause}")]
-    Panicked {
-        /// The actor's name.
-        name: String,
-        /// The message and place of the panic.
-        cause: String,
-    },
-    /// The actor had stopped, or stopped before it came to the message.
-    #[error("{name} has stopped: {why}")]
-    Stopped {
-        /// The actor's name.
-        name: String,
-        /// Why.
-        why: Stopped,
-    },
-}
-
 /// A reference to an actor. Cheap to clone; messages of one sender arrive in the order they were sent.
-pub struct ActorRef<A: Actor> {
+pub struct ActorRef<A: Actor>(Place<A>);
+
+/// Where the actor is.
+enum Place<A: Actor> {
+    Here(Here<A>),
+    There(Arc<There>),
+}
+
+struct Here<A: Actor> {
     addr: actix::Addr<Cell<A>>,
     status: Arc<Status>,
 }
 
 impl<A: Actor> Clone for ActorRef<A> {
     fn clone(&self) -> Self {
-        Self { addr: self.addr.clone(), status: self.status.clone() }
+        Self(match &self.0 {
+            Place::Here(Here { addr, status }) => {
+                Place::Here(Here { addr: addr.clone(), status: status.clone() })
+            }
+            Place::There(there) => Place::There(there.clone()),
+        })
     }
 }
 
 impl<A: Actor> ActorRef<A> {
-    pub(crate) fn new(addr: actix::Addr<Cell<A>>, status: Arc<Status>) -> Self {
-        Self { addr, status }
+    pub(crate) fn here(addr: actix::Addr<Cell<A>>, status: Arc<Status>) -> Self {
+        Self(Place::Here(Here { addr, status }))
     }
 
-    /// What is known of the actor.
+    pub(crate) fn there(there: There) -> Self {
+        Self(Place::There(Arc::new(there)))
+    }
+
+    /// What is known of the actor. Of one on another node that is its name, and whether it can be reached.
     pub fn status(&self) -> &Status {
-        &self.status
+        match &self.0 {
+            Place::Here(here) => &here.status,
+            Place::There(there) => there.status(),
+        }
     }
 
-    /// Sends without waiting.
+    /// The record of an actor that lives here.
+    pub(crate) fn record(&self) -> Option<&Arc<Status>> {
+        match &self.0 {
+            Place::Here(here) => Some(&here.status),
+            Place::There(_) => None,
+        }
+    }
+
+    /// Sends without waiting. To another node, it is on its way then; what comes of it is not told.
     ///
     /// # Errors
-    /// If the mailbox is full or the actor has stopped; the message comes back.
+    /// If the mailbox is full, or the queue of the link to it; if the actor has stopped, or cannot be reached. The
+    /// message comes back.
     pub fn tell<M: Message>(&self, message: M) -> Result<(), TellError<M>>
     where
         A: Handler<M>,
     {
+        let here = match &self.0 {
+            Place::Here(here) => here,
+            Place::There(there) => return there.tell(message),
+        };
         // Known before the mailbox is closed, which takes actix another moment.
-        if let Some(why) = self.status.stopped() {
+        if let Some(why) = here.status.stopped() {
             return Err(TellError::Stopped(message, why));
         }
-        let Some(ticket) = self.status.admit() else {
+        let Some(ticket) = here.status.admit() else {
             return Err(TellError::Full(message));
         };
-        self.addr.try_send(Deliver(message, ticket)).map_err(|e| match e {
+        here.addr.try_send(Deliver(message, ticket)).map_err(|e| match e {
             SendError::Full(Deliver(m, _)) => TellError::Full(m),
-            SendError::Closed(Deliver(m, _)) => TellError::Stopped(m, self.why()),
+            SendError::Closed(Deliver(m, _)) => TellError::Stopped(m, here.why()),
         })
     }
 
     /// Sends and waits for the reply, at most `deadline` from now.
     ///
     /// # Errors
-    /// If the mailbox is full, there is no answer in time, the actor panics on the message, or it has stopped.
+    /// If the mailbox is full, there is no answer in time, the actor panics on the message, it has stopped, or it
+    /// cannot be reached.
     pub async fn ask<M: Message>(&self, message: M, deadline: Duration) -> Result<M::Reply, AskError>
     where
         A: Handler<M>,
     {
-        let name = || self.status.name().to_owned();
-        if let Some(why) = self.status.stopped() {
+        let here = match &self.0 {
+            Place::Here(here) => here,
+            // Apart, so that an ask within a node carries none of this.
+            Place::There(there) => return Box::pin(there.ask(message, deadline)).await,
+        };
+        let name = || here.status.name().to_owned();
+        if let Some(why) = here.status.stopped() {
             return Err(AskError::Stopped { name: name(), why });
         }
-        let Some(ticket) = self.status.admit() else {
-            return Err(AskError::Full { name: name(), bound: self.status.bound() });
+        let Some(ticket) = here.status.admit() else {
+            return Err(AskError::Full { name: name(), bound: here.status.bound() });
         };
-        match self.addr.send(Deliver(message, ticket)).timeout(deadline).await {
+        match here.addr.send(Deliver(message, ticket)).timeout(deadline).await {
             Ok(Answer(Ok(reply))) => Ok(reply),
             Ok(Answer(Err(NoAnswer::Panicked(cause)))) => Err(AskError::Panicked { name: name(), cause }),
             Ok(Answer(Err(NoAnswer::Stopped(why)))) => Err(AskError::Stopped { name: name(), why }),
             Err(MailboxError::Timeout) => Err(AskError::Deadline { name: name(), deadline }),
-            Err(MailboxError::Closed) => Err(AskError::Stopped { name: name(), why: self.why() }),
+            Err(MailboxError::Closed) => Err(AskError::Stopped { name: name(), why: here.why() }),
         }
     }
 
-    /// Waits until the actor has stopped for good, and says why.
+    /// Waits until the actor has stopped for good, or can no longer be reached, and says why.
     pub async fn stopped(&self) -> Stopped {
-        let mut watch = self.status.watch();
-        let why = watch.wait_for(Option::is_some).await.ok().and_then(|w| w.clone());
-        why.unwrap_or(Stopped::InOrder)
+        match &self.0 {
+            Place::Here(here) => here.status.ended().await,
+            Place::There(there) => there.stopped().await,
+        }
     }
 
     /// Ends the actor in order: what is in its mailbox by now is handled first.
     ///
     /// # Errors
-    /// If it has not stopped within `deadline`.
+    /// If it has not stopped within `deadline`, or lives on another node: only there can it be ended.
     pub async fn end(&self, deadline: Duration) -> Result<Stopped, AskError> {
+        let name = self.status().name().to_owned();
+        let Place::Here(here) = &self.0 else {
+            let why =
+                "an actor can be ended only on its own node; send it a message that makes it stop".into();
+            return Err(AskError::Refused { name, why });
+        };
         let stopped = async {
             // A stopped actor cannot be told; that is as good as done.
-            let _ = self.addr.send(End::<A>(PhantomData)).await;
+            let _ = here.addr.send(End::<A>(PhantomData)).await;
             self.stopped().await
         };
-        tokio::time::timeout(deadline, stopped)
-            .await
-            .map_err(|_| AskError::Deadline { name: self.status.name().to_owned(), deadline })
+        tokio::time::timeout(deadline, stopped).await.map_err(|_| AskError::Deadline { name, deadline })
     }
 
+    /// Hands over a message that came from another node; `answer` takes the reply back there.
+    pub(crate) fn serve<M: Message>(&self, message: M, mut errand: Errand, answer: fn(M::Reply, Errand))
+    where
+        A: Handler<M>,
+    {
+        let Place::Here(here) = &self.0 else {
+            return errand.fail(Why::Refused("it lives on yet another node".into()));
+        };
+        if let Some(why) = here.status.stopped() {
+            return errand.fail(Why::Stopped(why));
+        }
+        let Some(ticket) = here.status.admit() else {
+            return errand.fail(Why::Full(here.status.bound() as u64));
+        };
+        errand.to = Some(here.status.clone());
+        if let Err(SendError::Full(back) | SendError::Closed(back)) =
+            here.addr.try_send(FromAfar { message, ticket, errand, answer })
+        {
+            back.errand.fail(Why::Stopped(here.why()));
+        }
+    }
+}
+
+impl<A: Actor> Here<A> {
     fn why(&self) -> Stopped {
         self.status.stopped().unwrap_or(Stopped::InOrder)
     }

@@ -1,8 +1,10 @@
 //! What surrounds an actor: it catches the actor's panics and makes it anew from its factory.
 
+use crate::errand::Errand;
 use crate::living::Life;
 use crate::panics::caught;
 use crate::status::Ticket;
+use crate::wire::Why;
 use crate::{Actor, ActorRef, Context, Handler, Message, Restart, Status, Stopped};
 use actix::fut::wrap_future;
 use actix::{ActorContext, AsyncContext};
@@ -68,7 +70,7 @@ impl<A: Actor> Cell<A> {
         if let Some(why) = self.status.stopped() {
             return Err(NoAnswer::Stopped(why));
         }
-        let me = ActorRef::new(inner.address(), self.status.clone());
+        let me = ActorRef::here(inner.address(), self.status.clone());
         let Self { actor, factory, .. } = self;
         let outcome = caught(|| {
             let mut context = Context { me, inner };
@@ -143,6 +145,37 @@ impl<A: Handler<M>, M: Message> actix::Handler<Deliver<M>> for Cell<A> {
         let answer = Answer(self.turn(inner, |actor, context| actor.handle(message, context)));
         drop(ticket);
         answer
+    }
+}
+
+/// A message that came from another node. Its answer is written on the actor's own thread and queued from there: no
+/// other task has to wake for it.
+pub(crate) struct FromAfar<M: Message> {
+    pub(crate) message: M,
+    pub(crate) ticket: Ticket,
+    pub(crate) errand: Errand,
+    pub(crate) answer: fn(M::Reply, Errand),
+}
+
+impl<M: Message> actix::Message for FromAfar<M> {
+    type Result = ();
+}
+
+impl<A: Handler<M>, M: Message> actix::Handler<FromAfar<M>> for Cell<A> {
+    type Result = ();
+
+    fn handle(&mut self, far: FromAfar<M>, inner: &mut Self::Context) {
+        let FromAfar { message, ticket, errand, answer } = far;
+        if !errand.is_wanted() {
+            return errand.give_up();
+        }
+        let outcome = self.turn(inner, |actor, context| actor.handle(message, context));
+        drop(ticket);
+        match outcome {
+            Ok(reply) => answer(reply, errand),
+            Err(NoAnswer::Panicked(cause)) => errand.fail(Why::Panicked(cause)),
+            Err(NoAnswer::Stopped(why)) => errand.fail(Why::Stopped(why)),
+        }
     }
 }
 

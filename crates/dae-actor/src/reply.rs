@@ -1,6 +1,8 @@
 //! A reply that comes later than the turn of the message that asked for it.
 
 use crate::AskError;
+use std::fmt;
+use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
@@ -9,16 +11,27 @@ use tokio::sync::oneshot;
 pub struct ReplyTo<T>(oneshot::Sender<T>);
 
 /// The waiting end.
-#[derive(Debug)]
 pub struct Reply<T> {
     name: String,
-    receiver: oneshot::Receiver<T>,
+    from: From<T>,
+}
+
+/// Where the answer comes from.
+enum From<T> {
+    Here(oneshot::Receiver<T>),
+    There(Pin<Box<dyn Future<Output = Result<T, AskError>> + Send>>),
+}
+
+impl<T> fmt::Debug for Reply<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// Two ends of one reply; `name` is who owes it, for errors.
 pub fn reply<T>(name: impl Into<String>) -> (ReplyTo<T>, Reply<T>) {
     let (sender, receiver) = oneshot::channel();
-    (ReplyTo(sender), Reply { name: name.into(), receiver })
+    (ReplyTo(sender), Reply { name: name.into(), from: From::Here(receiver) })
 }
 
 impl<T> ReplyTo<T> {
@@ -29,15 +42,30 @@ impl<T> ReplyTo<T> {
 }
 
 impl<T> Reply<T> {
+    /// One whose answer comes from another node.
+    pub(crate) fn there(
+        name: String,
+        answer: impl Future<Output = Result<T, AskError>> + Send + 'static,
+    ) -> Self {
+        Self { name, from: From::There(Box::pin(answer)) }
+    }
+
     /// Waits for the answer, at most `deadline` from now.
     ///
     /// # Errors
-    /// If there is none in time, or the answering end was dropped, as by a panic.
+    /// If there is none in time, or the answering end was dropped, as by a panic. Of an actor on another node, all
+    /// that an ask of it can fail with.
     pub async fn within(self, deadline: Duration) -> Result<T, AskError> {
-        match tokio::time::timeout(deadline, self.receiver).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(_)) => Err(AskError::Dropped { name: self.name }),
-            Err(_) => Err(AskError::Deadline { name: self.name, deadline }),
+        let name = self.name.clone();
+        let answer = tokio::time::timeout(deadline, self.wait()).await;
+        answer.unwrap_or(Err(AskError::Deadline { name, deadline }))
+    }
+
+    /// Waits for the answer, for as long as it may still come.
+    pub(crate) async fn wait(self) -> Result<T, AskError> {
+        match self.from {
+            From::Here(receiver) => receiver.await.map_err(|_| AskError::Dropped { name: self.name }),
+            From::There(answer) => answer.await,
         }
     }
 }

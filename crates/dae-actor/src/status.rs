@@ -1,11 +1,12 @@
 //! What is known of an actor from outside.
 
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 /// Why an actor stopped for good.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Stopped {
     /// It, or its owner, ended it in order.
     #[error("stopped in order")]
@@ -13,6 +14,9 @@ pub enum Stopped {
     /// It panicked more often than its policy allows.
     #[error("{0}")]
     Panicked(String),
+    /// The link to its node has ended, or there is no such actor; whether it stopped is not known.
+    #[error("it cannot be reached: {0}")]
+    Unreachable(String),
 }
 
 /// The record of one actor, kept bounded: the first and the latest cause of its panics, and their number.
@@ -58,6 +62,11 @@ impl Status {
         self.depth.load(Ordering::Acquire)
     }
 
+    /// Whether its mailbox is at its bound.
+    pub(crate) fn is_full(&self) -> bool {
+        self.depth() >= self.bound
+    }
+
     /// Room for one more message, if there is any.
     pub(crate) fn admit(self: &Arc<Self>) -> Option<Ticket> {
         let before = self.depth.fetch_add(1, Ordering::AcqRel);
@@ -98,8 +107,11 @@ impl Status {
         self.stopped.send_if_modified(|s| s.is_none() && s.replace(why).is_none());
     }
 
-    pub(crate) fn watch(&self) -> watch::Receiver<Option<Stopped>> {
-        self.stopped.subscribe()
+    /// Waits until it has stopped, and says why.
+    pub(crate) async fn ended(&self) -> Stopped {
+        let mut watch = self.stopped.subscribe();
+        let why = watch.wait_for(Option::is_some).await.ok().and_then(|w| w.clone());
+        why.unwrap_or(Stopped::InOrder)
     }
 
     fn causes(&self) -> Causes {

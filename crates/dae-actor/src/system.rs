@@ -1,5 +1,6 @@
 //! Starts actors and ends them all.
 
+use crate::actors::Actors;
 use crate::cell::Cell;
 use crate::living::Living;
 use crate::{Actor, ActorRef, Restart, Status, Stopped};
@@ -57,6 +58,7 @@ impl Spawn {
 pub struct System {
     arbiters: Vec<Arbiter>,
     living: Arc<Living>,
+    actors: Actors,
     patience: Duration,
 }
 
@@ -81,7 +83,8 @@ impl System {
     ) -> std::io::Result<(F::Output, Vec<String>)> {
         let runner = actix::System::new();
         let living = Arc::<Living>::default();
-        let system = Self { arbiters: Vec::new(), living: living.clone(), patience };
+        let system =
+            Self { arbiters: Vec::new(), living: living.clone(), actors: Actors::default(), patience };
         let output = runner.block_on(program(system));
         Ok((output, living.names()))
     }
@@ -95,6 +98,7 @@ impl System {
     ) -> ActorRef<A> {
         let life = (spawn.thread == Thread::Own).then(|| self.living.enter(&spawn.name));
         let status = Arc::new(Status::new(spawn.name, spawn.mailbox));
+        self.actors.enter(A::KIND, &status);
         let record = status.clone();
         // Tickets bound the mailbox, exactly; actix's own bound is by the sender, so it is put out of the way (0).
         let (sender, receiver) = channel(0);
@@ -109,7 +113,12 @@ impl System {
         if let Some(cause) = refused {
             status.stop(Stopped::Panicked(format!("its thread could not be started: {cause}")));
         }
-        ActorRef::new(actix::Addr::new(sender), status)
+        ActorRef::here(actix::Addr::new(sender), status)
+    }
+
+    /// A view of all actors started so far and later.
+    pub fn actors(&self) -> Actors {
+        self.actors.clone()
     }
 
     fn arbiter(&mut self, thread: Thread) -> std::io::Result<ArbiterHandle> {
