@@ -65,7 +65,8 @@ impl BulkReceiver {
     /// As [`Self::recv`].
     pub fn pass_over(&mut self) -> Result<(), LinkError> {
         self.unless_failed(|this| {
-            let mut left = std::mem::take(&mut this.due).iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
+            let mut left =
+                std::mem::take(&mut this.due).iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
             let mut scratch = [0; 4096];
             while left > 0 {
                 let some = left.min(scratch.len() as u64) as usize;

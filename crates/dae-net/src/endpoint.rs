@@ -18,6 +18,7 @@ use crate::link::Link;
 use crate::link_error::LinkError;
 use crate::listener::{Incoming, Listener};
 use crate::node_id::NodeId;
+use crate::socket::Socket;
 
 /// Makes links to peers of the same cluster, and takes theirs.
 #[derive(Clone, Debug)]
@@ -59,6 +60,24 @@ impl Endpoint {
         let by = Instant::now() + deadline;
         let proved = self.prove(to, None, by, deadline).await?;
         self.introduce(proved, to, &hello, by, deadline).await
+    }
+
+    /// [`Self::dial`] over a connection that is there already. `expect` is who should be at its other end.
+    ///
+    /// # Errors
+    /// The peer does not answer within the deadline, is another, or one side refuses the other.
+    pub async fn dial_over(
+        &self,
+        socket: impl Into<Socket>,
+        expect: Option<NodeId>,
+        hello: Hello,
+        deadline: Duration,
+    ) -> Result<Link, LinkError> {
+        let by = Instant::now() + deadline;
+        let late = || LinkError::Deadline { doing: "the handshake".to_owned(), after: deadline };
+        let proof = handshake_dial::prove(socket.into(), &self.identity, &self.cluster, expect);
+        let proved = timeout_at(by, proof).await.map_err(|_| late())??;
+        timeout_at(by, proved.introduce(&hello, None, self.limits)).await.map_err(|_| late())?
     }
 
     /// Tries several addresses of one peer side by side. The first at which the right peer proves itself is used; the

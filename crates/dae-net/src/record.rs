@@ -124,4 +124,32 @@ mod tests {
         assert_ne!(seal.raw, [9; 32]);
         assert_eq!((seal.raw, seal.count), (open.raw, RECORDS_PER_KEY + 2));
     }
+
+    #[test]
+    fn records_are_the_transport_messages_of_noise() {
+        let params = || "Noise_NN_25519_AESGCM_SHA256".parse().unwrap();
+        let mut dialler = snow::Builder::new(params()).build_initiator().unwrap();
+        let mut acceptor = snow::Builder::new(params()).build_responder().unwrap();
+        let (mut sent, mut read) = ([0; 100], [0; 100]);
+        let length = dialler.write_message(&[], &mut sent).unwrap();
+        acceptor.read_message(&sent[..length], &mut read).unwrap();
+        let length = acceptor.write_message(&[], &mut sent).unwrap();
+        dialler.read_message(&sent[..length], &mut read).unwrap();
+
+        let mut seal = Cipher::new(dialler.dangerously_get_raw_split().0).unwrap();
+        let mut snow = acceptor.into_transport_mode().unwrap();
+        for plain in [&b"first"[..], b"", b"third"] {
+            let mut record = Vec::new();
+            seal.seal(plain, &mut record).unwrap();
+            let length = snow.read_message(&record[2..], &mut read).unwrap();
+            assert_eq!(&read[..length], plain);
+        }
+        // So is a change of the key.
+        snow.rekey_incoming();
+        let mut seal = Cipher { count: seal.count, ..Cipher::new(seal.next_key().unwrap()).unwrap() };
+        let mut record = Vec::new();
+        seal.seal(b"rekeyed", &mut record).unwrap();
+        let length = snow.read_message(&record[2..], &mut read).unwrap();
+        assert_eq!(&read[..length], b"rekeyed");
+    }
 }

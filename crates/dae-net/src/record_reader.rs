@@ -93,3 +93,168 @@ impl RecordReader {
         LinkError::Lost { why }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::decoder::Decoder;
+    use crate::frame::{Frame, encode};
+    use crate::limits::Limits;
+    use crate::record_writer::RecordWriter;
+
+    const KEY: [u8; 32] = [3; 32];
+
+    /// The bytes of a link that carries `frames`, in records of any size, up to the goodbye.
+    fn stream(frames: &[Frame], flushes: &[bool]) -> Vec<u8> {
+        let mut writer = RecordWriter::new(Cipher::new(KEY).unwrap(), Limits::default());
+        let mut bytes = Vec::new();
+        for (frame, flush) in frames.iter().zip(flushes.iter().cycle()) {
+            let whole = encode(frame, &Limits::default()).unwrap();
+            let mut rest = whole.as_slice();
+            while !rest.is_empty() {
+                writer.put(&mut rest).unwrap();
+                if writer.is_full() {
+                    bytes.extend_from_slice(writer.sealed());
+                    writer.written();
+                }
+            }
+            if *flush {
+                writer.seal().unwrap();
+            }
+        }
+        writer.end().unwrap();
+        bytes.extend_from_slice(writer.sealed());
+        bytes
+    }
+
+    /// What a receiver makes of bytes that arrive in pieces: the frames, and how it ended.
+    fn received(bytes: &[u8], pieces: &[usize]) -> (Vec<Frame>, Result<(), LinkError>) {
+        let mut reader = RecordReader::new(Cipher::new(KEY).unwrap());
+        let mut decoder = Decoder::new(Limits::default());
+        let mut frames = Vec::new();
+        let mut rest = bytes;
+        let mut pieces = pieces.iter().cycle();
+        loop {
+            let mut plain = reader.plain();
+            let before = plain.len();
+            let decoded = decoder.decode(&mut plain);
+            let consumed = before - plain.len();
+            reader.consume(consumed);
+            match decoded {
+                Ok(Some(frame)) => {
+                    frames.push(frame);
+                    continue;
+                }
+                Ok(None) => {}
+                Err(error) => return (frames, Err(error.into())),
+            }
+            match reader.open() {
+                Ok(true) => continue,
+                Ok(false) if reader.ended() => return (frames, decoder.finish().map_err(Into::into)),
+                Ok(false) if rest.is_empty() => return (frames, Err(reader.cut_off())),
+                Ok(false) => {}
+                Err(error) => return (frames, Err(error)),
+            }
+            let room = reader.room();
+            let taken = room.len().min(rest.len()).min(*pieces.next().unwrap());
+            assert!(taken > 0, "there is always room to read to");
+            room[..taken].copy_from_slice(&rest[..taken]);
+            reader.arrived(taken);
+            rest = &rest[taken..];
+            assert!(reader.bytes.len() <= RecordReader::MOST_BYTES);
+        }
+    }
+
+    prop_compose! {
+        fn frame()(
+            kind in any::<u16>(),
+            header in prop::collection::vec(any::<u8>(), 0..40),
+            parts in prop::collection::vec((any::<u8>(), prop_oneof![0_usize..100, 60_000_usize..140_000]), 0..3),
+        ) -> Frame {
+            Frame { kind, header, parts: parts.into_iter().map(|(byte, length)| vec![byte; length]).collect() }
+        }
+    }
+
+    fn frames() -> impl Strategy<Value = Vec<Frame>> {
+        prop::collection::vec(frame(), 0..6)
+    }
+
+    fn flushes() -> impl Strategy<Value = Vec<bool>> {
+        prop::collection::vec(any::<bool>(), 1..6)
+    }
+
+    /// Sizes of what is read at once, from a byte to all the room there is.
+    fn pieces() -> impl Strategy<Value = Vec<usize>> {
+        prop::collection::vec(prop_oneof![1_usize..40, 1000_usize..300_000], 1..8).prop_map(|mut pieces| {
+            pieces.push(50_000);
+            pieces
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn any_cuts_give_the_same_frames(frames in frames(), flushes in flushes(), pieces in pieces()) {
+            let (got, end) = received(&stream(&frames, &flushes), &pieces);
+            prop_assert!(got == frames && end == Ok(()), "{end:?}");
+        }
+
+        #[test]
+        fn a_stream_that_is_cut_off_is_told(
+            frames in frames(),
+            flushes in flushes(),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let bytes = stream(&frames, &flushes);
+            let (got, end) = received(&bytes[..at.index(bytes.len())], &[70_000]);
+            prop_assert!(frames.starts_with(&got));
+            prop_assert!(matches!(end, Err(LinkError::Lost { .. })), "{end:?}");
+        }
+
+        #[test]
+        fn a_flipped_bit_is_told_before_anything_wrong_comes_out(
+            frames in frames(),
+            flushes in flushes(),
+            at in any::<prop::sample::Index>(),
+            bit in 0..8,
+        ) {
+            let mut bytes = stream(&frames, &flushes);
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1_u8 << bit;
+            let (got, end) = received(&bytes, &[70_000]);
+            prop_assert!(frames.starts_with(&got));
+            // A length that was made longer may also want more than there is.
+            prop_assert!(matches!(end, Err(LinkError::Forged { .. } | LinkError::Lost { .. })), "{end:?}");
+        }
+
+        #[test]
+        fn garbage_is_no_record(garbage in prop::collection::vec(any::<u8>(), 0..2000)) {
+            let (got, end) = received(&garbage, &[100]);
+            prop_assert!(got.is_empty() && end.is_err());
+        }
+    }
+
+    #[test]
+    fn records_cannot_be_left_out_or_change_places() {
+        let frames = [1, 2, 3].map(|kind| Frame { kind, ..Frame::default() });
+        let bytes = stream(&frames, &[true]);
+        let records: Vec<&[u8]> = bytes[..3 * 34].chunks(34).collect();
+        for order in [[0, 2, 1], [0, 0, 1], [0, 2, 2]] {
+            let changed = order.map(|at| records[at]).concat();
+            let (got, end) = received(&changed, &[1000]);
+            assert_eq!((got.as_slice(), end), (&frames[..1], Err(LinkError::Forged { bytes: 32 })));
+        }
+    }
+
+    #[test]
+    fn a_quiet_link_keeps_little_memory() {
+        let mut reader = RecordReader::new(Cipher::new(KEY).unwrap());
+        assert_eq!(reader.bytes.capacity(), 0);
+        assert_eq!(reader.room().len(), RecordReader::FIRST_BYTES);
+        reader.arrived(10);
+        assert_eq!(reader.room().len(), RecordReader::FIRST_BYTES - 10);
+    }
+}

@@ -119,3 +119,116 @@ fn a_goodbye_is_an_end_and_a_vanished_peer_is_an_error() {
         assert_eq!(ann.receiver.recv().await, Err(lost));
     });
 }
+
+#[test]
+fn a_link_for_threads_carries_on_where_the_other_was() {
+    for over in ALL {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (mut ann, mut bob) = runtime.block_on(pair(over));
+        // Frames before it, in the same record as what comes after for all the receiver knows.
+        runtime.block_on(async {
+            ann.sender.send(&Frame { kind: 1, ..Frame::default() }).await.unwrap();
+            assert_eq!(bob.receiver.recv().await.unwrap().unwrap().kind, 1);
+        });
+        let entered = runtime.enter();
+        let ann = ann.into_bulk(DEADLINE);
+        if let Over::Memory = over {
+            assert!(matches!(ann, Err(LinkError::NoSocket { .. })));
+            continue;
+        }
+        let (mut to_bob, mut from_bob) = ann.unwrap();
+        // The first bulk frame arrives before bob's side has become a bulk one.
+        let big: Vec<u8> = (0..2_000_001).map(|at| (at * 13 >> 4) as u8).collect();
+        to_bob.send(2, b"head", &[&big[..9], &[]]).unwrap();
+        let (mut to_ann, mut from_ann) = bob.into_bulk(DEADLINE).unwrap();
+        drop(entered);
+        let (mut small, mut none) = ([0; 9], [0; 0]);
+        assert_eq!(from_ann.recv(&mut [&mut small, &mut none]).unwrap(), (2, b"head".to_vec()));
+        assert_eq!(small, big[..9]);
+
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..3 {
+                    to_bob.send(3, &[], &[&big, &big[7..]]).unwrap();
+                }
+                to_bob.close().unwrap();
+            });
+            let (mut one, mut other) = (vec![0; big.len()], vec![0; big.len() - 7]);
+            for _ in 0..3 {
+                assert_eq!(from_ann.recv(&mut [&mut one, &mut other]).unwrap(), (3, vec![]));
+                assert!(one == big && other == big[7..]);
+                one.fill(0);
+            }
+            let end = from_ann.recv(&mut []).unwrap_err();
+            assert!(end.to_string().contains("said goodbye"), "{end}");
+        });
+
+        to_ann.send(4, &[], &[&[1, 2], &[3]]).unwrap();
+        let error = from_bob.recv(&mut [&mut [0; 2], &mut [0; 2]]).unwrap_err();
+        assert_eq!(error, LinkError::Parts { found: vec![2, 1], expected: vec![2, 2] });
+        assert_eq!(from_bob.recv(&mut []), Err(error));
+    }
+}
+
+#[test]
+fn a_thread_waits_no_longer_than_its_deadline_and_notices_an_end_at_once() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for over in [Over::Tcp, Over::Unix] {
+        let (ann, bob) = runtime.block_on(pair(over));
+        let entered = runtime.enter();
+        let (_to_bob, mut from_bob) = ann.into_bulk(Duration::from_millis(30)).unwrap();
+        let error = from_bob.recv(&mut []).unwrap_err();
+        assert_eq!(error.to_string(), "waiting for the peer took longer than 30ms");
+        drop(bob);
+
+        let (ann, bob) = runtime.block_on(pair(over));
+        let (_to_bob, mut from_bob) = ann.into_bulk(DEADLINE).unwrap();
+        drop((bob, entered));
+        let start = std::time::Instant::now();
+        assert!(matches!(from_bob.recv(&mut []), Err(LinkError::Lost { .. })));
+        assert!(start.elapsed() < DEADLINE / 2);
+    }
+}
+
+#[test]
+fn a_frame_over_the_limits_is_refused_here_and_the_link_goes_on() {
+    over_all(|over| async move {
+        let (mut ann, mut bob) = pair(over).await;
+        let long = Frame { kind: 1, header: vec![0; 70_000], parts: vec![] };
+        assert!(matches!(ann.sender.feed(&long).await, Err(LinkError::Frame(_))));
+        ann.sender.send(&Frame { kind: 2, ..Frame::default() }).await.unwrap();
+        assert_eq!(bob.receiver.recv().await.unwrap().unwrap().kind, 2);
+    });
+}
+
+#[test]
+fn a_receive_may_be_dropped_and_a_send_within_a_frame_may_not() {
+    over_all(|over| async move {
+        let (mut ann, mut bob) = pair(over).await;
+        let frame = Frame { kind: 3, header: vec![1; 300], parts: vec![vec![2; 40_000]] };
+        let sending = async {
+            for _ in 0..50 {
+                ann.sender.send(&frame).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        };
+        let receiving = async {
+            let mut got = 0;
+            while got < 50 {
+                // Polled once and dropped, again and again.
+                let polled = tokio::select! { biased; frame = bob.receiver.recv() => Some(frame), () = tokio::task::yield_now() => None };
+                if let Some(received) = polled {
+                    assert!(received.unwrap().unwrap() == frame);
+                    got += 1;
+                }
+            }
+        };
+        tokio::join!(sending, receiving);
+
+        let huge = Frame { kind: 4, header: vec![], parts: vec![vec![0; 50_000_000]] };
+        let dropped = tokio::select! { biased; sent = ann.sender.send(&huge) => Some(sent), () = tokio::task::yield_now() => None };
+        assert_eq!(dropped, None, "so much fits into no socket");
+        assert_eq!(ann.sender.flush().await, Err(LinkError::Interrupted));
+        assert_eq!(ann.sender.send(&frame).await, Err(LinkError::Interrupted));
+    });
+}
