@@ -6,7 +6,6 @@ use crate::backend::Replica;
 use crate::optimizer::sum_of_squares;
 use dae_actor::{Actor, ActorRef, Context, Handler, TellError};
 use dae_collective::{Apply, Broken, Commit, Contribution, Member};
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -174,11 +173,11 @@ fn apply(
     }
     let mut scale = (1.0 / commit.weight) as f32;
     if let Some(clip) = group.clip {
-        let of = |stretch: Range<usize>| {
-            let grads: Vec<_> = view.grads.iter().map(|g| &g[stretch.clone()]).collect();
-            sum_of_squares(&grads, scale)
+        let mine = match &view.grads[..] {
+            // One worker's, or what all nodes have summed up: stretch by stretch, as so many workers would.
+            [sum] => view.stretches().map(|stretch| sum_of_squares(&[&sum[stretch]], scale)).sum(),
+            grads => sum_of_squares(grads, scale),
         };
-        let mine = view.stretches().map(of).sum();
         let norm = view.sum(mine)?.sqrt();
         // As torch.nn.utils.clip_grad_norm_ does.
         scale *= (f64::from(clip) / (norm + 1e-6)).min(1.0) as f32;

@@ -68,21 +68,21 @@ impl Facts {
     /// A line for each thing that differs on another node; `names` are this node's and the other's.
     pub fn differences(&self, other: &Self, names: [&str; 2]) -> Vec<String> {
         let [here, there] = names;
-        let model = |f: &Self| format!("{} parameters, layout {}", f.parameters, short(&f.layout));
-        let data =
-            |f: &Self| format!("{} samples of shape {:?}, hash {}", f.samples, f.shape, short(&f.data));
-        let schedule = |f: &Self| format!("`{}`, {} steps", f.word, f.steps);
-        let said: [(&str, &dyn Fn(&Self) -> String); 4] = [
-            ("topology", &|f| format!("hash {}", short(&f.topology))),
-            ("schedule", &schedule),
-            ("model", &model),
-            ("data", &data),
-        ];
-        said.iter()
-            .map(|(what, say)| (what, say(self), say(other)))
-            .filter(|(_, mine, theirs)| mine != theirs)
-            .map(|(what, mine, theirs)| format!("{what}: {mine} on {here}; {theirs} on {there}"))
+        let said = self.said().into_iter().zip(other.said());
+        said.filter(|(mine, theirs)| mine != theirs)
+            .map(|((what, mine), (_, theirs))| format!("{what}: {mine} on {here}; {theirs} on {there}"))
             .collect()
+    }
+
+    /// All that is compared, in words.
+    fn said(&self) -> [(&'static str, String); 4] {
+        let Self { word, steps, parameters, samples, shape, .. } = self;
+        [
+            ("topology", format!("hash {}", short(&self.topology))),
+            ("schedule", format!("`{word}`, {steps} steps")),
+            ("model", format!("{parameters} parameters, layout {}", short(&self.layout))),
+            ("data", format!("{samples} samples of shape {shape:?}, hash {}", short(&self.data))),
+        ]
     }
 }
 
