@@ -5,8 +5,6 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use tokio::net::UnixListener;
-
 /// More daemons of one cluster on one machine are not looked at.
 const MOST_DAEMONS: usize = 256;
 /// The kernel's bound on the path of a socket, less the final zero (unix(7)).
@@ -71,22 +69,29 @@ pub struct Sockets {
     folder: PathBuf,
 }
 
-/// A daemon's own socket; dropping it removes the file.
+/// A daemon's own name on this machine; dropping it removes the socket.
 #[derive(Debug)]
-pub struct Claimed {
-    /// The socket, listening.
-    pub listener: UnixListener,
-    /// Where it lies.
-    pub path: PathBuf,
+pub struct Claim {
+    socket: PathBuf,
     lock_path: PathBuf,
     _lock: File,
 }
 
-impl Drop for Claimed {
+impl Claim {
+    /// Where the socket is to be bound; nothing lies there.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+}
+
+impl Drop for Claim {
     fn drop(&mut self) {
         // While the lock is still held: nobody else's files can lie there.
-        let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.socket);
         let _ = fs::remove_file(&self.lock_path);
+        // The last one takes the folders along; they stay as long as anything is in them.
+        let folders = self.socket.ancestors().skip(1).take(2);
+        let _ = folders.map(fs::remove_dir).find(Result::is_err);
     }
 }
 
@@ -99,16 +104,16 @@ impl Sockets {
         let runtime =
             std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
         let own = || std::env::temp_dir().join(format!("dae-{}", rustix::process::getuid().as_raw()));
-        Self::under(&runtime.map_or_else(own, |runtime| runtime.join("dae")), cluster)
+        Self::under(&runtime.unwrap_or_else(own), cluster)
     }
 
-    /// The folder for `cluster` below `root`.
+    /// The folder for `cluster` in the folder `runtime`, which must be this user's alone.
     ///
     /// # Errors
     /// As [`Sockets::of`].
-    pub fn under(root: &Path, cluster: &str) -> Result<Self, SocketError> {
+    pub fn under(runtime: &Path, cluster: &str) -> Result<Self, SocketError> {
         check_name("cluster", cluster)?;
-        Ok(Self { folder: root.join(cluster) })
+        Ok(Self { folder: runtime.join("dae").join(cluster) })
     }
 
     /// The folder.
@@ -144,15 +149,15 @@ impl Sockets {
             move |error| SocketError::Io { path, error }
         };
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(io(&self.folder))?;
-        let root = self.folder.parent().unwrap_or(&self.folder);
-        for folder in [root, &self.folder] {
+        // Nobody else may enter the lower two, and nobody else may put others in their place.
+        for (folder, others) in self.folder.ancestors().zip([0o077, 0o077, 0o022]) {
             let is = fs::symlink_metadata(folder).map_err(io(folder))?;
             let why = if !is.is_dir() {
                 "is no folder".to_owned()
             } else if is.uid() != rustix::process::getuid().as_raw() {
                 format!("belongs to the user with number {}", is.uid())
-            } else if is.mode() & 0o077 != 0 {
-                format!("others can enter it (mode {:03o})", is.mode() & 0o777)
+            } else if is.mode() & others != 0 {
+                format!("others can enter it, or write to it (mode {:03o})", is.mode() & 0o777)
             } else {
                 continue;
             };
@@ -161,27 +166,26 @@ impl Sockets {
         Ok(&self.folder)
     }
 
-    /// Takes the name `node`: a lock, which goes with the process however it ends, and a socket in place of one
-    /// that a dead daemon left. Must be called within a tokio runtime.
+    /// Takes the name `node`: a lock, which goes with the process however it ends, and the place of a socket that a
+    /// dead daemon left.
     ///
     /// # Errors
     /// If a living daemon has the name, or the system refuses.
-    pub fn claim(&self, node: &str) -> Result<Claimed, SocketError> {
+    pub fn claim(&self, node: &str) -> Result<Claim, SocketError> {
         check_name("node", node)?;
+        let socket = self.socket(node);
+        if socket.as_os_str().len() > LONGEST_PATH {
+            return Err(SocketError::Long { path: socket });
+        }
         self.make()?;
-        let path = self.socket(node);
-        if path.as_os_str().len() > LONGEST_PATH {
-            return Err(SocketError::Long { path });
-        }
         let lock_path = self.folder.join(format!("{node}.pid"));
-        let lock = lock(&lock_path, node)?;
-        let io = |error| SocketError::Io { path: path.clone(), error };
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
-            _ => {}
+        let claim = Claim { _lock: lock(&lock_path, node)?, socket, lock_path };
+        match fs::remove_file(&claim.socket) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(SocketError::Io { path: claim.socket.clone(), error })
+            }
+            _ => Ok(claim),
         }
-        let listener = UnixListener::bind(&path).map_err(io)?;
-        Ok(Claimed { listener, path, lock_path, _lock: lock })
     }
 }
 
@@ -237,46 +241,56 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    #[tokio::test]
-    async fn a_name_is_taken_once_and_free_again_afterwards() {
+    #[test]
+    fn a_name_is_taken_once_and_free_again_afterwards() {
         let root = tempfile::tempdir().expect("a folder");
-        let sockets = Sockets::under(&root.path().join("dae"), "c").expect("a name");
+        let sockets = Sockets::under(root.path(), "c").expect("a name");
         let first = sockets.claim("n1").expect("free");
         let refusal = sockets.claim("n1").expect_err("taken").to_string();
         assert!(refusal.contains(&std::process::id().to_string()) && refusal.contains("--name"), "{refusal}");
         let second = sockets.claim("n2").expect("another name");
+        let listen = |claim: &Claim| std::os::unix::net::UnixListener::bind(claim.socket()).expect("bound");
+        drop((listen(&first), listen(&second)));
         assert_eq!(sockets.names(), ["n1", "n2"]);
         drop((first, second));
-        assert_eq!(fs::read_dir(sockets.folder()).expect("is there").count(), 0, "something is left");
+        assert_eq!(fs::read_dir(root.path()).expect("is there").count(), 0, "something is left");
         drop(sockets.claim("n1").expect("free again"));
     }
 
-    #[tokio::test]
-    async fn a_dead_daemons_socket_is_replaced() {
+    #[test]
+    fn a_dead_daemons_socket_is_replaced() {
         let root = tempfile::tempdir().expect("a folder");
-        let sockets = Sockets::under(&root.path().join("dae"), "c").expect("a name");
+        let sockets = Sockets::under(root.path(), "c").expect("a name");
         sockets.make().expect("made");
         drop(std::os::unix::net::UnixListener::bind(sockets.socket("n1")).expect("bound"));
         fs::write(sockets.folder().join("n1.pid"), "1\n").expect("written");
-        sockets.claim("n1").expect("its owner is dead");
+        let claim = sockets.claim("n1").expect("its owner is dead");
+        assert!(!claim.socket().exists());
     }
 
     #[test]
     fn a_folder_that_others_can_enter_is_refused() {
         let root = tempfile::tempdir().expect("a folder");
-        let open = root.path().join("dae");
-        fs::create_dir(&open).expect("made");
-        fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).expect("set");
-        let error = Sockets::under(&open, "c").expect("a name").make().expect_err("open").to_string();
-        assert!(error.contains("mode 755") && error.contains("XDG_RUNTIME_DIR"), "{error}");
+        let sockets = Sockets::under(root.path(), "c").expect("a name");
+        sockets.make().expect("private");
+        for (folder, mode) in [("dae/c", 0o750), ("dae", 0o701), ("", 0o777)] {
+            let folder = root.path().join(folder);
+            let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).expect("set");
+            set(mode);
+            let error = sockets.make().expect_err("open").to_string();
+            assert!(
+                error.contains(&format!("mode {mode:o}")) && error.contains("XDG_RUNTIME_DIR"),
+                "{error}"
+            );
+            set(0o700);
+        }
     }
 
     #[test]
     fn a_path_that_is_too_long_says_so() {
         let root = tempfile::tempdir().expect("a folder");
         let sockets = Sockets::under(&root.path().join("d".repeat(100)), "c").expect("a name");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
-        let error = runtime.block_on(async { sockets.claim("n1") }).expect_err("too long").to_string();
+        let error = sockets.claim("n1").expect_err("too long").to_string();
         assert!(error.contains("107 bytes"), "{error}");
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::cluster_args::{DaemonArgs, DoctorArgs, JoinArgs, KeyCommand, ShowArgs};
 use dae_train::exit::CODES;
 use dae_train::topology::assignment;
 
@@ -25,6 +26,19 @@ pub enum Command {
     Check(CheckArgs),
     /// Evaluate the model a run has trained
     Eval(EvalArgs),
+    /// Join this machine to a cluster: start its daemon, which finds the others by itself
+    Join(Box<JoinArgs>),
+    /// The secret that makes machines one cluster
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// End the daemon of this machine, and its hosts
+    Leave(DaemonArgs),
+    /// The nodes of a cluster
+    Nodes(ShowArgs),
+    /// How the daemon of this machine is, and what happened last
+    Status(ShowArgs),
+    /// Look for what may keep this machine from joining or training; each finding with its fix
+    Doctor(DoctorArgs),
     /// Bring datasets to this machine
     #[command(subcommand)]
     Data(DataCommand),

@@ -65,33 +65,40 @@ fn own(args: &HostArgs) -> Option<PathBuf> {
 }
 
 fn become_host(args: &HostArgs, arguments: Vec<OsString>) -> Failure {
+    let told =
+        |what: String, help: String| Failure::new(Exit::Failed, miette::miette!(help = help, "{what}"));
+    match program(args) {
+        Ok(host) => {
+            let error = Command::new(&host).args(arguments).exec();
+            let help = "build it anew, or name another by --host".to_owned();
+            told(format!("{}: cannot be started: {error}", host.display()), help)
+        }
+        Err((what, help)) => told(what, help),
+    }
+}
+
+/// The host program, if it is there with all its libraries; else what is wrong, and the fix.
+pub fn program(args: &HostArgs) -> Result<PathBuf, (String, String)> {
     let beside = || env::current_exe().map(|program| program.with_file_name(STOCK));
     let (host, help) = match own(args) {
         Some(host) => (host, "build it, or correct --host or $DAE_HOST"),
         None => match beside() {
             Ok(host) => (host, "build it with `cargo xtask build`"),
             Err(error) => {
-                let help = format!("name {STOCK} by --host");
-                return Failure::new(
-                    Exit::Failed,
-                    miette::miette!(help = help, "cannot tell where this program lies: {error}"),
-                );
+                let what = format!("cannot tell where this program lies: {error}");
+                return Err((what, format!("name {STOCK} by --host")));
             }
         },
     };
     if !host.is_file() {
-        let report = miette::miette!(help = help, "{}: no such host program", host.display());
-        return Failure::new(Exit::Failed, report);
+        return Err((format!("{}: no such host program", host.display()), help.to_owned()));
     }
     if let Some(library) = missing_library(&host) {
         let help = "run `cargo xtask libtorch` and then `cargo xtask build`, which link libtorch where the host looks \
                     for it";
-        let report = miette::miette!(help = help, "{}: its library {library} is missing", host.display());
-        return Failure::new(Exit::Failed, report);
+        return Err((format!("{}: its library {library} is missing", host.display()), help.to_owned()));
     }
-    let error = Command::new(&host).args(arguments).exec();
-    let report = miette::miette!(help = help, "{}: cannot be started: {error}", host.display());
-    Failure::new(Exit::Failed, report)
+    Ok(host)
 }
 
 /// A shared library the host needs and the loader does not find: its own message would name no remedy. Where the

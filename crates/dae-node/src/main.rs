@@ -2,18 +2,30 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `cli` | commands and options; parsing does nothing but check them |
+//! | `cli`, `cluster_args` | commands and options; parsing does nothing but check them |
 //! | `exit` | a failure with its exit code |
 //! | `host` | becoming the host process that runs a job |
 //! | `check` | a topology looked at before anything is started |
+//! | `join`, `key` | the daemon; the key of its cluster |
+//! | `nodes`, `status`, `ask` | what a daemon is asked |
+//! | `doctor` | what may keep this machine from joining or training |
+//! | `table` | tables for people, JSON for programs |
 //! | `fetch` | datasets brought to this machine |
 //! | `docs` | shell completions and man pages |
+mod ask;
 mod check;
 mod cli;
+mod cluster_args;
 mod docs;
+mod doctor;
 mod exit;
 mod fetch;
 mod host;
+mod join;
+mod key;
+mod nodes;
+mod status;
+mod table;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -21,6 +33,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use cli::{Cli, Command, DataCommand, Dataset, TopologyCommand};
+use cluster_args::KeyCommand;
 use dae_train::exit::Exit;
 use exit::Failure;
 
@@ -48,6 +61,12 @@ fn perform(command: Command) -> Result<Vec<u8>, Failure> {
         Command::Run(run) => host::run(&run),
         Command::Check(check) => check::check(&check),
         Command::Eval(eval) => host::eval(&eval),
+        Command::Join(join) => join::join(*join),
+        Command::Key(KeyCommand::New { file }) => key::new(&file),
+        Command::Leave(daemon) => status::leave(&daemon),
+        Command::Nodes(show) => nodes::nodes(&show),
+        Command::Status(show) => status::status(&show),
+        Command::Doctor(args) => doctor::doctor(args),
         Command::Data(DataCommand::Fetch { dataset: Dataset::Mnist, to }) => fetch::mnist(to),
         Command::Topology(TopologyCommand::Schema) => check::schema(),
         Command::Completions { shell } => Ok(docs::completions(shell)),

@@ -195,7 +195,7 @@ pub struct HostActors {
 
 impl HostActors {
     /// The most actors a host tells of.
-    pub const MOST: usize = 1024;
+    pub const MOST: usize = 256;
 }
 
 /// What is known of one actor.

@@ -222,7 +222,8 @@ impl Message for ActorsOf {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActorRows {
-    /// The actors by process.
+    /// The actors by process; they travel beside the message.
+    #[serde(skip)]
     pub processes: Vec<ProcessActors>,
     /// Nodes and hosts that did not answer, each with why.
     pub silent: Vec<String>,
@@ -289,6 +290,8 @@ pub struct HostNews {
     pub job: String,
     /// Which host.
     pub index: u32,
+    /// Which news of this host it is, from 1: one that was sent twice counts once.
+    pub batch: u64,
     /// What it wrote since, oldest first.
     pub lines: Vec<String>,
     /// How many lines it wrote that were dropped, since nobody took them in time.
@@ -304,7 +307,16 @@ pub struct HostNews {
 }
 
 impl Message for HostNews {
-    type Reply = ();
+    type Reply = NewsAnswer;
+}
+
+/// What comes of [`HostNews`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NewsAnswer {
+    /// It was taken.
+    Taken,
+    /// There is no such job any more: end the host.
+    Unknown,
 }
 
 /// Home to daemon: the host may begin.

@@ -1,0 +1,253 @@
+//! Jobs that were started from this node: placed, begun, and led to their end.
+
+use super::HomeJob;
+use super::engine::{Action, Engine, Input, Order};
+use crate::placement::place;
+use crate::protocol::NodeInfo;
+use crate::protocol::hosts::JobKey;
+use crate::protocol::jobs::{
+    Assign, EndHost, HostNews, NewsAnswer, RunAnswer, RunJob, StartAnswer, StartHost,
+};
+use crate::{NodeActor, check_name};
+use dae_actor::{Context, Handler, Message, Reply, reply};
+use std::io::Read;
+use std::time::{Duration, Instant};
+use tokio::time::sleep_until;
+
+/// Jobs of one home at most, at a time.
+const MOST_JOBS: usize = 64;
+/// Jobs that have ended and are remembered.
+const REMEMBERED: usize = 32;
+/// The longest topology, in bytes: it travels with the assignment.
+const TOPOLOGY: usize = 32 << 10;
+/// Names of nodes in a demand at most.
+const NAMES: usize = 256;
+/// The longest grace.
+const GRACE: Duration = Duration::from_secs(3_600);
+/// How long a daemon may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How often time is told to the jobs.
+const TICK: Duration = Duration::from_millis(100);
+
+impl Handler<RunJob> for NodeActor {
+    fn handle(&mut self, run: RunJob, context: &mut Context<'_, Self>) -> Reply<RunAnswer> {
+        let (to, reply) = reply(Self::NAME);
+        if let Err(why) = self.may_run(&run) {
+            to.send(RunAnswer::Refused { why });
+            return reply;
+        }
+        context.spawn(self.survey(), move |node, nodes, context| {
+            to.send(node.begin_job(run, &nodes, context).unwrap_or_else(|why| RunAnswer::Refused { why }));
+        });
+        reply
+    }
+}
+
+impl Handler<HostNews> for NodeActor {
+    fn handle(&mut self, mut news: HostNews, context: &mut Context<'_, Self>) -> NewsAnswer {
+        let now = Instant::now();
+        let Some(job) = self.jobs.homes.get_mut(&news.job).filter(|job| !job.engine.is_over()) else {
+            return NewsAnswer::Unknown;
+        };
+        if !job.hears(&news) {
+            return NewsAnswer::Taken;
+        }
+        job.write(news.index, &news.lines, news.dropped, now);
+        job.progress = news.progress.or(job.progress);
+        let index = news.index as usize;
+        let inputs = [
+            news.enlisted.take().map(|enlist| Input::Enlisted(index, Box::new(enlist))),
+            news.outcome.take().map(|outcome| Input::Done(index, outcome)),
+            news.exited.take().map(|how| Input::Exited(index, how)),
+        ];
+        for input in inputs.into_iter().flatten() {
+            self.input(&news.job, input, context);
+        }
+        if let Some(job) = self.jobs.homes.get_mut(&news.job) {
+            job.tell();
+        }
+        NewsAnswer::Taken
+    }
+}
+
+impl NodeActor {
+    fn may_run(&self, run: &RunJob) -> Result<(), String> {
+        if self.jobs.leaving {
+            return Err(format!("{} is leaving the cluster", self.me.name));
+        }
+        if run.topology.len() > TOPOLOGY {
+            return Err(format!(
+                "the topology has {} bytes; over several nodes it may have {TOPOLOGY}",
+                run.topology.len()
+            ));
+        }
+        if !run.host.is_absolute() {
+            return Err(format!("the host program {} is not an absolute path", run.host.display()));
+        }
+        if run.run_dir.as_ref().is_some_and(|path| !path.is_absolute()) {
+            return Err("the run folder is not an absolute path".into());
+        }
+        if run.demand.only.len() > NAMES {
+            return Err(format!("placement.nodes has more than {NAMES} names"));
+        }
+        let live = self.jobs.homes.values().filter(|job| !job.engine.is_over()).count();
+        if live >= MOST_JOBS {
+            return Err(format!(
+                "{} is home to {live} jobs already: end some, or start it on another node",
+                self.me.name
+            ));
+        }
+        Ok(())
+    }
+
+    fn begin_job(
+        &mut self,
+        run: RunJob,
+        nodes: &[NodeInfo],
+        context: &mut Context<'_, Self>,
+    ) -> Result<RunAnswer, String> {
+        let now = Instant::now();
+        let placed = place(&run.demand, &self.me.name, nodes).map_err(|error| error.to_string())?;
+        let secret = || random().map_err(|error| format!("no random numbers from the system: {error}"));
+        let job = self.new_id(&run.name, &secret()?);
+        let order = Order {
+            nodes: placed.clone(),
+            topology: run.topology,
+            run_dir: run.run_dir,
+            resume: run.resume,
+            job_key: JobKey(secret()?),
+            grace: Duration::from_millis(run.grace_ms).min(GRACE),
+        };
+        let tokens: Vec<String> =
+            placed.iter().map(|_| secret().map(|s| hex(&s))).collect::<Result<_, _>>()?;
+        self.forget_old();
+        let home = HomeJob::new(job.clone(), self.me.name.clone(), Engine::new(order, now), now);
+        self.jobs.homes.insert(job.clone(), home);
+        tracing::info!(job, nodes = placed.join(","), "job started");
+        for (index, token) in tokens.into_iter().enumerate() {
+            let start = StartHost {
+                job: job.clone(),
+                home: self.me.name.clone(),
+                index: u32::try_from(index).unwrap_or(u32::MAX),
+                token,
+                program: run.host.clone(),
+                cwd: run.cwd.clone(),
+                threads: run.demand.workers_per_node.saturating_mul(run.demand.threads_per_worker),
+            };
+            self.ask_host(&job, index, start, context, move |answer| match answer {
+                Ok(StartAnswer::Started { .. }) => None,
+                Ok(StartAnswer::Refused { why }) | Err(why) => Some(Input::NotStarted(index, why)),
+            });
+        }
+        self.tick_jobs(context);
+        Ok(RunAnswer::Placed { job, nodes: placed })
+    }
+
+    /// Tells the job's engine, and does what it says.
+    pub(super) fn input(&mut self, job: &str, input: Input, context: &mut Context<'_, Self>) {
+        let now = Instant::now();
+        let Some(home) = self.jobs.homes.get_mut(job).filter(|home| !home.engine.is_over()) else { return };
+        let before = home.engine.state();
+        let actions = home.engine.take(input, now);
+        let state = home.engine.state();
+        if home.engine.is_over() {
+            home.log.close();
+            tracing::info!(job, outcome = ?state, "job ended");
+        }
+        if state != before {
+            home.tell();
+        }
+        for action in actions {
+            match action {
+                Action::Assign(index, assignment) => {
+                    let assign = Assign { job: job.into(), assignment: *assignment };
+                    self.ask_host(job, index, assign, context, move |answer| {
+                        answer.err().map(|why| Input::NotStarted(index, why))
+                    });
+                }
+                Action::End { index, why, kill } => {
+                    // One that does not hear it is told again, and given up at last: by the engine.
+                    let end = EndHost { job: job.into(), why, kill };
+                    self.ask_host(job, index, end, context, |_| None);
+                }
+            }
+        }
+    }
+
+    /// Asks the daemon of a job's host, and tells the engine what comes of it.
+    fn ask_host<M: Message>(
+        &mut self,
+        job: &str,
+        index: usize,
+        message: M,
+        context: &mut Context<'_, Self>,
+        then: impl FnOnce(Result<M::Reply, String>) -> Option<Input> + 'static,
+    ) where
+        Self: Handler<M>,
+    {
+        let node = self.jobs.homes.get(job).and_then(|home| home.engine.order().nodes.get(index).cloned());
+        let there = node.as_ref().and_then(|node| self.reach(node, context));
+        let asked = async move {
+            match there {
+                Some(there) => there.ask(message, ANSWER).await.map_err(|error| error.to_string()),
+                None => Err("there is no connection to it".into()),
+            }
+        };
+        let job = job.to_owned();
+        context.spawn(asked, move |actor, answer, context| {
+            if let Some(input) = then(answer) {
+                actor.input(&job, input, context);
+            }
+        });
+    }
+
+    /// Tells the jobs the time, as long as it matters to one.
+    pub(super) fn tick_jobs(&mut self, context: &mut Context<'_, Self>) {
+        if self.jobs.ticks || !self.jobs.homes.values().any(HomeJob::lives) {
+            return;
+        }
+        self.jobs.ticks = true;
+        context.spawn(sleep_until((Instant::now() + TICK).into()), |node, (), context| {
+            node.jobs.ticks = false;
+            for job in node.jobs.homes.keys().cloned().collect::<Vec<_>>() {
+                node.input(&job, Input::Tick, context);
+            }
+            let now = Instant::now();
+            node.jobs.homes.values_mut().for_each(|home| home.time(now));
+            node.tick_jobs(context);
+        });
+    }
+
+    /// Forgets the oldest jobs that have ended.
+    fn forget_old(&mut self) {
+        let ended = self.jobs.homes.values().filter(|home| !home.lives());
+        let mut ended: Vec<_> = ended.map(|home| (home.began, home.job.clone())).collect();
+        ended.sort();
+        for (_, job) in ended.iter().take((ended.len() + 1).saturating_sub(REMEMBERED)) {
+            self.jobs.homes.remove(job);
+        }
+    }
+
+    /// The job's name and something that makes it the only one.
+    fn new_id(&self, name: &str, random: &[u8; 32]) -> String {
+        let mut name: String =
+            name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+        if check_name("job", &name).is_err() {
+            name = "job".into();
+        }
+        let bits = hex(random);
+        let taken = |id: &String| self.jobs.homes.contains_key(id) || self.jobs.hosts.contains_key(id);
+        let ids = (4..=16).map(|digits| format!("{name}-{}", bits.get(..digits).unwrap_or(&bits)));
+        ids.into_iter().find(|id| !taken(id)).unwrap_or_else(|| format!("{name}-{bits:.20}"))
+    }
+}
+
+fn random() -> std::io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,23 @@
+//! Asking a daemon on this machine.
+
+use std::future::Future;
+
+use dae_actor::System;
+use dae_cluster::client::{Client, ClientError};
+
+use crate::cluster_args::DaemonArgs;
+use crate::exit::Failure;
+use dae_train::exit::Exit;
+
+/// Connects to the daemon and does `what` with it.
+pub fn daemon<T, F: Future<Output = Result<T, ClientError>>>(
+    args: &DaemonArgs,
+    what: impl FnOnce(Client) -> F,
+) -> Result<T, Failure> {
+    let asked = System::run(async |_| {
+        let client = Client::connect(&args.cluster, args.node.as_deref()).await?;
+        what(client).await
+    });
+    let asked = asked.map_err(|error| Failure::new(Exit::Failed, miette::miette!("no runtime: {error}")))?;
+    asked.map_err(|error| Failure::new(Exit::Unreachable, miette::miette!("{error}")))
+}
