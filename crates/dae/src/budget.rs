@@ -16,10 +16,10 @@ pub(crate) fn check(plan: &Plan, parameters: usize, features: usize) -> Result<(
 }
 
 fn fits(plan: &Plan, parameters: usize, features: usize, available: Option<u128>) -> Result<(), String> {
-    let workers = plan.workers();
+    let workers = plan.workers_per_node();
     if workers > MOST_WORKERS {
         return Err(format!(
-            "{workers} workers are asked for, and one machine runs at most {MOST_WORKERS}: split into fewer, and \
+            "{workers} workers are asked for on one machine, which runs at most {MOST_WORKERS}: split into fewer, and \
              accumulate micro-batches (accum k) for the same samples a step"
         ));
     }

@@ -21,6 +21,9 @@ pub(crate) enum Command {
     Check(TopologyArgs),
     /// Evaluate the model a run has trained
     Eval(EvalArgs),
+    /// Run this node's part of a job, for the daemon that started this process
+    #[command(hide = true)]
+    Serve(ServeArgs),
 }
 
 #[derive(Debug, Args)]
@@ -53,4 +56,14 @@ pub(crate) struct EvalArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// The daemon's socket
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: PathBuf,
+    /// The job
+    #[arg(long, value_name = "ID")]
+    pub(crate) job: String,
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::{Cli, Command};
 use crate::exit::Failure;
-use crate::{evaluate, prepare, run};
+use crate::{evaluate, prepare, run, serve};
 use clap::Parser;
 use dae_actor::{Handler, Spawn, System, TellError};
 use dae_torch::Model;
@@ -107,6 +107,7 @@ impl Host {
             Command::Run(args) => run::run(&self, args),
             Command::Check(args) => prepare::check(&self, args),
             Command::Eval(args) => evaluate::evaluate(&self, args),
+            Command::Serve(args) => serve::serve(&self, args),
         };
         match done {
             Ok(exit) => exit.into(),

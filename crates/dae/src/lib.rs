@@ -21,12 +21,16 @@
 //! | `exit` | a failure with its exit code |
 //! | `prepare` | from a topology file to what a run needs |
 //! | `budget` | what a run needs of this machine |
-//! | `run` | the command `run` |
+//! | `run` | the command `run`: all of a job, on this machine |
+//! | `serve` | the command `serve`: this node's part of a job, for the daemon that started it |
+//! | `across` | the links between the hosts of a job, and all-reduce over them |
+//! | `training` | what both have in common: a run trained to its end, and what is said of it |
 //! | `place` | the folder of a run, where none was named |
 //! | `signals` | Ctrl-C: once to finish the step, twice to leave at once |
 //! | `progress` | the bar, or plain lines where there is no terminal |
 //! | `evaluate` | the command `eval`, and the noise it measures with |
 //! | `souvenirs` | the pictures and the summary a run leaves behind |
+mod across;
 mod budget;
 mod cli;
 mod evaluate;
@@ -36,8 +40,10 @@ mod place;
 mod prepare;
 mod progress;
 mod run;
+mod serve;
 mod signals;
 mod souvenirs;
+mod training;
 
 pub use host::{Host, host};
 

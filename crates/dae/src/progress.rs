@@ -5,6 +5,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// How often the bar moves.
@@ -27,6 +28,15 @@ pub(crate) fn bar(first: u64, total: u64) -> ProgressBar {
     }
     bar.reset_eta();
     bar
+}
+
+/// Warnings and errors go to stderr, more of them if `RUST_LOG` says so.
+pub(crate) fn log_above(bar: &ProgressBar) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(AboveBar(bar.clone()));
+    let subscriber = subscriber.with_ansi(std::io::stderr().is_terminal());
+    // A program that has set up its own keeps it.
+    let _ = subscriber.without_time().with_target(false).try_init();
 }
 
 /// Follows a board until the run is over.
@@ -59,17 +69,17 @@ pub(crate) fn say(line: &str) {
 }
 
 /// A speed over the last seconds.
-struct Speed {
+pub(crate) struct Speed {
     since: Option<(Instant, u64)>,
     value: f64,
 }
 
 impl Speed {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { since: None, value: 0.0 }
     }
 
-    fn of(&mut self, samples: u64) -> f64 {
+    pub(crate) fn of(&mut self, samples: u64) -> f64 {
         let (start, before) = *self.since.get_or_insert((Instant::now(), samples));
         let seconds = start.elapsed().as_secs_f64();
         if seconds > 0.0 {
@@ -97,7 +107,7 @@ pub(crate) fn thousands(x: f64) -> String {
 
 /// Where the log goes: to stderr, above the bar.
 #[derive(Clone)]
-pub(crate) struct AboveBar(pub(crate) ProgressBar);
+struct AboveBar(ProgressBar);
 
 impl Write for AboveBar {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

@@ -19,8 +19,8 @@ impl Interrupted {
 
     /// Listens for SIGINT and SIGTERM until the process ends, on a thread of its own: the second one must be heard
     /// whatever the others are at.
-    pub(crate) fn listen(&self, job: JobHandle, bar: ProgressBar) {
-        let interrupted = self.clone();
+    pub(crate) fn listen(&self, job: &JobHandle, bar: &ProgressBar) {
+        let (interrupted, job, bar) = (self.clone(), job.clone(), bar.clone());
         let listen = move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
             match runtime {

@@ -4,6 +4,8 @@
 
 mod bad_input;
 mod disk;
+mod home;
+mod hosts;
 mod interrupt;
 mod program;
 mod repeatable;

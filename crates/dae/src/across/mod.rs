@@ -1,0 +1,15 @@
+//! The links between the hosts of a job, and what the collective does over them.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `meeting` | [`Meeting`]: every host of a job comes to have a link to every other, one for each local worker |
+//! | `peers` | [`SealedPeers`]: one local worker's links, as the collective sees them |
+//! | `line` | [`Line`]: one of them, and the frames on it |
+mod line;
+mod meeting;
+mod peers;
+
+pub(crate) use meeting::Meeting;
+pub(crate) use peers::SealedPeers;
+
+use line::Line;

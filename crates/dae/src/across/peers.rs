@@ -1,0 +1,75 @@
+//! The workers of the same number on the other nodes, over sealed links.
+
+use super::Line;
+use super::line::PIECE;
+use dae_collective::{Broken, Incoming, Outgoing, Peers, Tag};
+use dae_net::{Link, LinkError};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// One local worker's links to the workers of its number on all other nodes.
+///
+/// An exchange goes by rounds: a frame to every other node, then one from each. Whoever cannot send waits for a node
+/// that has not read the frame before, so that one is in an earlier round; whoever waits to receive waits for a node
+/// that has not sent yet, so that one is in this round or an earlier one. Hence no nodes wait for each other in a
+/// circle, as long as a link takes in one frame that nobody reads; sockets take in more. So it needs no threads, and
+/// no copies but the cipher's.
+pub(crate) struct SealedPeers {
+    node: usize,
+    lines: Vec<Option<Line>>,
+}
+
+impl SealedPeers {
+    /// Those of node `node`, over a link to each of the others; `names` are all nodes'. `deadline` bounds each wait.
+    ///
+    /// # Errors
+    /// If a link is lost already.
+    pub(crate) fn new(
+        node: usize,
+        names: &[String],
+        links: Vec<Option<Link>>,
+        deadline: Duration,
+    ) -> Result<Self, LinkError> {
+        let line = |(link, name): (Option<Link>, &String)| {
+            link.map(|link| Ok(Line::new(name.clone(), link.into_bulk(deadline)?))).transpose()
+        };
+        Ok(Self { node, lines: links.into_iter().zip(names).map(line).collect::<Result<_, LinkError>>()? })
+    }
+}
+
+impl Peers for SealedPeers {
+    fn nodes(&self) -> usize {
+        self.lines.len()
+    }
+
+    fn node(&self) -> usize {
+        self.node
+    }
+
+    fn exchange(&mut self, tag: Tag, out: &[Outgoing<'_>], into: &mut [Incoming<'_>]) -> Result<(), Broken> {
+        let lengths = out.iter().map(|o| o.body.len()).chain(into.iter().map(|i| i.body.len()));
+        let rounds = lengths.max().unwrap_or(0).div_ceil(PIECE).max(1);
+        for round in 0..rounds {
+            for (line, out) in self.lines.iter_mut().zip(out) {
+                line.as_mut().map_or(Ok(()), |line| line.send(tag, round, out))?;
+            }
+            for (line, into) in self.lines.iter_mut().zip(&mut *into) {
+                line.as_mut().map_or(Ok(()), |line| line.receive(tag, round, into))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn abort(&mut self, cause: &str) {
+        let cause: Arc<str> = cause.into();
+        for line in self.lines.iter_mut().filter_map(Option::take) {
+            let cause = cause.clone();
+            // One without a thread is dropped, which the other feels as a loss.
+            drop(thread::Builder::new().name("farewell".into()).spawn(move || line.farewell(&cause)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

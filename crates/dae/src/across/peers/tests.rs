@@ -1,0 +1,153 @@
+//! Exchanges over loopback, each node on a thread of its own.
+
+use super::*;
+use dae_collective::Phase;
+use dae_net::{Address, Cluster, Endpoint, Hello, Identity, Purpose};
+use std::net::Ipv4Addr;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn tag(step: u64) -> Tag {
+    Tag { generation: 1, step, phase: Phase::Sums }
+}
+
+/// Every node's links to all others.
+fn mesh(nodes: usize, patience: Duration) -> Vec<SealedPeers> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let names: Vec<_> = (0..nodes).map(|n| format!("n{n}")).collect();
+    let mut links: Vec<Vec<Option<Link>>> = (0..nodes).map(|_| (0..nodes).map(|_| None).collect()).collect();
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async {
+        let hello = || Hello::new("n", 0, Purpose::Bulk);
+        let identity = Arc::new(Identity::generate().unwrap());
+        let endpoint = Endpoint::new(identity, Cluster::job([7; 32]));
+        let mut listener = endpoint.listen(&Address::Tcp((Ipv4Addr::LOCALHOST, 0).into())).await.unwrap();
+        let to = listener.address().clone();
+        for a in 0..nodes {
+            for b in a + 1..nodes {
+                let accept = async {
+                    let incoming = listener.accept().await.unwrap();
+                    endpoint.accept(incoming, |_| Ok(hello()), PATIENCE).await.unwrap()
+                };
+                let (dialled, accepted) = tokio::join!(endpoint.dial(&to, hello(), PATIENCE), accept);
+                (links[a][b], links[b][a]) = (Some(dialled.unwrap()), Some(accepted));
+            }
+        }
+        let ends = links.into_iter().enumerate();
+        ends.map(|(n, links)| SealedPeers::new(n, &names, links, patience).unwrap()).collect()
+    })
+}
+
+fn two() -> (SealedPeers, SealedPeers) {
+    let mut ends = mesh(2, PATIENCE);
+    let b = ends.pop().unwrap();
+    (ends.pop().unwrap(), b)
+}
+
+/// What node `from` sends to node `to`: as many numbers as that, told apart.
+fn numbers(from: usize, to: usize, many: usize) -> Vec<f32> {
+    (0..many).map(|i| (i * 100 + from * 10 + to) as f32).collect()
+}
+
+/// One exchange, in which node a sends `lengths(a, b)` numbers to node b.
+fn exchange(end: &mut SealedPeers, at: Tag, lengths: impl Fn(usize, usize) -> usize) -> Result<(), Broken> {
+    let (me, nodes) = (end.node(), end.nodes());
+    let sent: Vec<_> = (0..nodes).map(|n| numbers(me, n, lengths(me, n))).collect();
+    let heads: Vec<_> = (0..nodes).map(|n| [me as u8, n as u8]).collect();
+    let mut got: Vec<_> = (0..nodes).map(|n| (vec![0; 2], vec![0.0; lengths(n, me)])).collect();
+    let mut out: Vec<_> = heads.iter().zip(&sent).map(|(head, body)| Outgoing { head, body }).collect();
+    out[me] = Outgoing::default();
+    let mut into: Vec<_> = got.iter_mut().map(|(head, body)| Incoming { head, body }).collect();
+    into[me] = Incoming::default();
+    end.exchange(at, &out, &mut into)?;
+    for (n, (head, body)) in got.iter().enumerate().filter(|(n, _)| *n != me) {
+        assert_eq!((&head[..], body), (&[n as u8, me as u8][..], &numbers(n, me, lengths(n, me))));
+    }
+    Ok(())
+}
+
+fn cause(outcome: Result<(), Broken>) -> String {
+    let Err(Broken::Node { node, cause }) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(node, "n1");
+    cause
+}
+
+#[test]
+fn parts_of_every_length_cross_each_other() {
+    let lengths = [0, 1, PIECE - 1, PIECE, PIECE + 1, 5 * PIECE + 3];
+    let ends: Vec<_> = mesh(2, PATIENCE)
+        .into_iter()
+        .map(|mut end| {
+            thread::spawn(move || {
+                for (step, (x, y)) in lengths.iter().flat_map(|x| lengths.map(|y| (*x, y))).enumerate() {
+                    exchange(&mut end, tag(step as u64), |from, _| [x, y][from]).unwrap();
+                }
+            })
+        })
+        .collect();
+    ends.into_iter().for_each(|end| end.join().unwrap());
+}
+
+#[test]
+fn many_nodes_never_wait_for_each_other_in_a_circle() {
+    // Far more than sockets hold, on every link and one way round a ring.
+    const LONG: usize = 4 << 20;
+    let ends: Vec<_> = mesh(4, PATIENCE)
+        .into_iter()
+        .map(|mut end| {
+            thread::spawn(move || {
+                exchange(&mut end, tag(1), |_, _| LONG / 4).unwrap();
+                let ring = |from, to| if (from + 1) % 4 == to { LONG } else { 1 };
+                exchange(&mut end, tag(2), ring).unwrap();
+            })
+        })
+        .collect();
+    ends.into_iter().for_each(|end| end.join().unwrap());
+}
+
+#[test]
+fn who_has_gone_is_named_at_once() {
+    let (mut a, b) = two();
+    drop(b);
+    assert!(cause(exchange(&mut a, tag(1), |_, _| 5)).contains("lost"));
+}
+
+#[test]
+fn a_last_word_is_heard_whatever_was_under_way() {
+    // Before the exchange; within it, while this side receives; and while it sends more than the other will take.
+    for (mine, theirs, sent) in [(1, 1, 0), (1, 9 * PIECE, 4), (999 * PIECE, 9 * PIECE, 4)] {
+        let (mut a, mut b) = two();
+        let leaves = thread::spawn(move || {
+            let body = numbers(1, 0, theirs);
+            let out = Outgoing { head: &[1, 0], body: &body };
+            let line = b.lines[0].as_mut().unwrap();
+            (0..sent).for_each(|round| line.send(tag(1), round, &out).unwrap());
+            b.abort("out of cheese");
+        });
+        let failed = exchange(&mut a, tag(1), |from, _| [mine, theirs][from]);
+        leaves.join().unwrap();
+        assert_eq!(cause(failed), "out of cheese", "{mine} {theirs} {sent}");
+    }
+}
+
+#[test]
+fn who_is_elsewhere_is_told_apart() {
+    let apart = |other: Tag, length: usize| {
+        let (mut a, mut b) = two();
+        let there = thread::spawn(move || exchange(&mut b, other, |_, _| length));
+        let said = cause(exchange(&mut a, tag(1), |_, _| 3));
+        drop(a);
+        assert!(there.join().unwrap().is_err());
+        said
+    };
+    assert!(apart(tag(2), 3).contains("step 2 of group 1, where this node waits for 3 numbers of Sums 1"));
+    assert!(apart(tag(1), 4).contains("it sent 4 numbers"));
+}
+
+#[test]
+fn a_silent_node_is_given_up() {
+    let mut ends = mesh(2, Duration::from_millis(30));
+    let _silent = ends.pop().unwrap();
+    let mut a = ends.pop().unwrap();
+    assert!(cause(exchange(&mut a, tag(1), |_, _| 1)).contains("30ms"));
+}

@@ -1,0 +1,158 @@
+//! What is trained here, with the other hosts of the job.
+
+use super::{Daemon, Fault};
+use crate::across::{Meeting, SealedPeers};
+use crate::exit::Failure;
+use crate::host::Host;
+use crate::prepare::{Prepared, prepare};
+use crate::signals::Interrupted;
+use crate::{place, training};
+use dae_actor::System;
+use dae_cluster::protocol::hosts::{Assignment, BULK_ADDRESS, HostSpot, Outcome};
+use dae_collective::Peers;
+use dae_net::{Address, Cluster, Endpoint, Identity, Listener};
+use dae_train::actors::Ended;
+use dae_train::job::{Across, Job, JobError, Report};
+use dae_train::run_folder::RunFolder;
+use dae_train::topology::{Plan, Topology};
+use indicatif::ProgressBar;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// How long hosts that have all been started may take to meet.
+const MEET: Duration = Duration::from_secs(60);
+
+/// A part of a job, ready to train.
+pub(super) struct Part {
+    prepared: Prepared,
+    job: Job,
+    /// The first host alone has one.
+    folder: Option<RunFolder>,
+    hosts: Vec<HostSpot>,
+    resume: bool,
+}
+
+impl Part {
+    /// This host's part, from enlisting to its end.
+    pub(super) async fn of(host: &Host, daemon: &Daemon, system: &mut System) -> Result<Outcome, Fault> {
+        let part = tokio::select! {
+            part = Self::begin(host, daemon) => part?,
+            why = daemon.stopped() => return Ok(Outcome::Stopped { why }),
+        };
+        part.train(host, daemon, system).await
+    }
+
+    /// Enlists, meets the other hosts, opens data and model, and agrees with the others on where to begin.
+    async fn begin(host: &Host, daemon: &Daemon) -> Result<Self, Fault> {
+        let identity = Arc::new(Identity::generate().map_err(Failure::failed)?);
+        let (mut listener, bound) = listen().await?;
+        let assignment = daemon.enlist(identity.id(), bound).await?;
+        let Assignment { index, hosts, topology, run_dir, resume, job_key } = assignment;
+        let me = index as usize;
+        let plan = plan(host, &topology)?;
+        let workers = plan.workers_per_node();
+        let endpoint = Endpoint::new(identity, Cluster::job(job_key.0));
+        let met = Meeting::new(&hosts, me, workers, endpoint).all(&mut listener, MEET).await;
+        let stall = Duration::from_secs(plan.topology().job.stall_timeout_s);
+        let names: Vec<_> = hosts.iter().map(|spot| spot.node.clone()).collect();
+        let links = met.map_err(Failure::failed)?.into_iter();
+        let peers = links.map(|links| SealedPeers::new(me, &names, links, stall));
+        let mut peers = peers.collect::<Result<Vec<_>, _>>().map_err(Failure::failed)?;
+        let opened = open(host, plan, (me == 0).then_some((run_dir, resume)));
+        // The others wait for this one, and hear why it does not come.
+        let (prepared, folder) =
+            opened.inspect_err(|e| peers.iter_mut().for_each(|peers| peers.abort(&e.report.to_string())))?;
+        let peers = peers.into_iter().map(|peers| Box::new(peers) as Box<dyn Peers>).collect();
+        let across = Across { node: me, names, peers };
+        let agreed = agree(&prepared, folder, resume, across).await;
+        let (job, folder) = agreed.map_err(|e| Fault::of(e, &hosts))?;
+        Ok(Self { prepared, job, folder, hosts, resume })
+    }
+
+    async fn train(self, host: &Host, daemon: &Daemon, system: &mut System) -> Result<Outcome, Fault> {
+        let Self { prepared, job, folder, hosts, resume } = self;
+        if let Some(folder) = &folder {
+            training::open(&prepared, &job, folder, resume)?;
+        }
+        let (start, interrupted) = (Instant::now(), Interrupted::default());
+        let (board, total) = (job.board.clone(), job.total_steps());
+        let trained = training::train(host, job, &prepared.plan, system, |handle| {
+            interrupted.listen(handle, &ProgressBar::hidden());
+            let (stopped, handle) = (daemon.stopped(), handle.clone());
+            tokio::task::spawn_local(async move { handle.stop(stopped.await) });
+        });
+        let report = match &folder {
+            None => trained.await,
+            Some(_) => tokio::select! {
+                report = trained => report,
+                never = daemon.follow(board, total) => match never {},
+            },
+        };
+        let report = report.map_err(|e| Fault::of(e, &hosts))?;
+        if let Some(folder) = &folder {
+            training::close(host, &prepared, folder, &report, start.elapsed())?;
+        }
+        ended(report, &hosts)
+    }
+}
+
+fn ended(report: Report, hosts: &[HostSpot]) -> Result<Outcome, Fault> {
+    match report.how {
+        Ended::Finished => Ok(Outcome::Done),
+        Ended::Stopped(why) => Ok(Outcome::Stopped { why }),
+        Ended::Failed(cause) => Err(Fault::felt(Failure::failed(cause), report.lost.as_deref(), hosts)),
+    }
+}
+
+/// Listens for the other hosts, where the daemon says that they reach it.
+async fn listen() -> Result<(Listener, SocketAddr), Failure> {
+    let named = std::env::var(BULK_ADDRESS).ok();
+    let ip = named.as_deref().unwrap_or("127.0.0.1").parse::<IpAddr>();
+    let ip = ip.map_err(|e| Failure::failed(format!("{BULK_ADDRESS}: {e}")))?;
+    let listener = Listener::bind(&Address::Tcp((ip, 0).into())).await.map_err(Failure::failed)?;
+    let bound = listener.address().socket_addr();
+    Ok((listener, bound.ok_or_else(|| Failure::failed("the listener has no address"))?))
+}
+
+fn plan(host: &Host, topology: &str) -> Result<Plan, Failure> {
+    Topology::from_str("the job's topology", topology, &[])
+        .and_then(|loaded| loaded.compile(&host.kinds()))
+        .map_err(Failure::invalid)
+}
+
+/// Opens data and model, and on the first host the run's folder.
+fn open(
+    host: &Host,
+    plan: Plan,
+    first: Option<(Option<PathBuf>, bool)>,
+) -> Result<(Prepared, Option<RunFolder>), Failure> {
+    let prepared = prepare(host, plan)?;
+    let folder = first.map(|(run_dir, resume)| {
+        let name = &prepared.plan.topology().job.name;
+        let path = run_dir.unwrap_or_else(|| place::folder(name, resume));
+        training::folder(&prepared, &path, resume)
+    });
+    Ok((prepared, folder.transpose()?))
+}
+
+/// Waits for the others and agrees with them on where to begin, on a thread that may wait.
+async fn agree(
+    prepared: &Prepared,
+    folder: Option<RunFolder>,
+    resume: bool,
+    across: Across,
+) -> Result<(Job, Option<RunFolder>), JobError> {
+    let Prepared { plan, dataset, backend } = prepared;
+    let (plan, dataset, backend) = (plan.clone(), dataset.clone(), backend.clone());
+    let (tell, told) = oneshot::channel();
+    let agree = move || {
+        let job = Job::prepare_across(plan, backend, dataset, folder.as_ref(), resume, across);
+        // Nobody waits for it once the job is stopped.
+        drop(tell.send(job.map(|job| (job, folder))));
+    };
+    std::thread::Builder::new().name("agree".into()).spawn(agree).map_err(JobError::Runtime)?;
+    told.await.unwrap_or_else(|_| Err(JobError::Facts("the thread that compares them failed".into())))
+}
