@@ -26,7 +26,7 @@ pub fn table<const N: usize>(headings: [&str; N], rows: impl IntoIterator<Item =
     lines.into_bytes()
 }
 
-/// The value as JSON, with the version in front.
+/// The value as JSON, with the version beside its fields.
 pub fn versioned(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     let mut all = json!({ "version": VERSION });
     match (serde_json::to_value(value), all.as_object_mut()) {
