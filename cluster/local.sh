@@ -185,8 +185,9 @@ down() {
     done
     # What a killed daemon could not remove itself.
     local runtime="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}/dae-$UID}"
-    for node in $(nodes); do rm -f "$runtime/dae/$NAME/$node.sock"; done
+    for node in $(nodes); do rm -f "$runtime/dae/$NAME/$node".{sock,pid}; done
     rmdir "$runtime/dae/$NAME" "$runtime/dae" 2>/dev/null || true
+    if [ -z "${XDG_RUNTIME_DIR:-}" ]; then rmdir "$runtime" 2>/dev/null || true; fi
     rm -rf "$STATE"
 }
 

@@ -54,6 +54,7 @@ fn neither_loopback_nor_container_bridges() {
     for daemon in &mut daemons {
         daemon.until_it_sees(2, Duration::from_secs(10));
     }
+    lan.route_multicast(3);
     let packets = lan.inside(3, || heard(Duration::from_millis(1500), Ipv4Addr::new(10, 87, 0, 3)));
     assert!(holds(&packets, [10, 87, 0, 1]) && holds(&packets, [10, 87, 0, 2]), "{packets:?}");
     assert!(!holds(&packets, [172, 17, 0, 1]), "the bridge is told: {packets:?}");
@@ -71,9 +72,10 @@ fn an_interface_can_be_chosen() {
     let Some(lan) = Lan::of(2) else { return };
     for place in [1, 2] {
         let at = lan.name(place);
-        ip(&format!("-n {at} link add side type dummy"));
+        ip(&format!("-n {at} link add side type veth peer name far-side"));
         ip(&format!("-n {at} addr add 10.88.0.{place}/24 dev side"));
         ip(&format!("-n {at} link set side up"));
+        ip(&format!("-n {at} link set far-side up"));
     }
     let mut daemons = [lan.start(1, &["--iface", "eth0"]), lan.start(2, &["--iface", "eth0"])];
     for daemon in &mut daemons {

@@ -42,7 +42,7 @@ impl Daemon {
         let began = self.started;
         let found = poll(READY, || {
             assert!(self.child.try_wait().unwrap().is_none(), "{} ended:\n{}", self.name, self.output());
-            self.output().contains("ready").then(|| began.elapsed())
+            self.output().contains(" listens on ").then(|| began.elapsed())
         });
         found.unwrap_or_else(|| panic!("{} is not ready:\n{}", self.name, self.output()))
     }
@@ -92,6 +92,16 @@ impl Daemon {
             (seen.len() == nodes && seen.iter().all(|(_, state)| state == "alive")).then_some(())
         });
         assert!(complete.is_some(), "{} sees {:?}\n{}", self.name, self.sees(), self.output());
+    }
+
+    /// Waits until it has heard from so many others, by their datagrams: a connection alone has no pulse.
+    pub fn until_it_has_heard(&self, others: usize) {
+        let heard = poll(READY, || {
+            let answer = self.ask("nodes")?;
+            let phis = answer["nodes"].as_array()?.iter().filter_map(|node| node["phi"].as_f64());
+            (phis.filter(|phi| *phi > 0.0).count() == others).then_some(())
+        });
+        assert!(heard.is_some(), "{} hears too few: {:#?}", self.name, self.ask("nodes"));
     }
 
     /// Waits until it judges that node so.
@@ -170,12 +180,13 @@ pub fn succeed(command: &mut Command) -> String {
     text(&output.stdout)
 }
 
-/// Runs it to its end, which must be bad; what it says.
+/// Runs it to its end, which must be bad; what it says, in one line without the frame.
 pub fn fail(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(!output.status.success(), "{command:?} succeeds:\n{}", said.concat());
-    said.concat()
+    let frame = ["│", "×", "╰─▶", "├─▶"];
+    said.concat().split_whitespace().filter(|word| !frame.contains(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn unique() -> u32 {

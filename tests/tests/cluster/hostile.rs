@@ -119,6 +119,7 @@ fn garbage_and_lies_over_mdns() {
     let Some(mut lan) = Lan::of(3) else { return };
     let daemons = target(&lan);
     let before = daemons[0].resident();
+    lan.route_multicast(3);
     lan.inside(3, || {
         let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 5353)).unwrap();
         let group = (Ipv4Addr::new(224, 0, 0, 251), 5353);

@@ -71,7 +71,7 @@ fn a_late_node_is_found() {
 #[test]
 fn seeds_are_enough() {
     let Some(lan) = Lan::of(3) else { return };
-    let listen = ["--discovery", "seeds", "--listen", "0.0.0.0:7946"];
+    let listen = ["--discovery", "seeds", "--listen", "[::]:7946"];
     let mut first = lan.start(1, &listen);
     first.ready();
     let seed = ["--discovery", "seeds", "--seed", "10.87.0.1:7946"];

@@ -122,11 +122,14 @@ impl Lan {
         Daemon::start(self, place, cluster, key, more)
     }
 
-    /// Starts so many daemons at once, and waits until each sees all.
+    /// Starts so many daemons at once, and waits until each sees all and has heard from them.
     pub fn cluster(&self, nodes: usize) -> Vec<Daemon> {
         let mut all: Vec<Daemon> = (1..=nodes).map(|place| self.start(place, &[])).collect();
         for daemon in &mut all {
             daemon.until_it_sees(nodes, Duration::from_secs(10));
+        }
+        for daemon in &all {
+            daemon.until_it_has_heard(nodes - 1);
         }
         all
     }
@@ -153,6 +156,11 @@ impl Lan {
                 }
             }
         }
+    }
+
+    /// Sends multicast from that place out by its `eth0`, for sockets that do not say where to.
+    pub fn route_multicast(&self, place: usize) {
+        ip(&format!("-n {} route add 224.0.0.0/4 dev eth0", self.name(place)));
     }
 
     /// Runs this on a thread of its own which is at that place: sockets it opens are there.
