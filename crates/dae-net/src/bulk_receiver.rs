@@ -128,7 +128,10 @@ impl BulkReceiver {
         }
         match self.socket.read(self.records.room()) {
             Ok(0) => Err(self.records.cut_off()),
-            Ok(bytes) => Ok(self.records.arrived(bytes)),
+            Ok(bytes) => {
+                self.records.arrived(bytes);
+                Ok(())
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             Err(error) => Err(blocked("waiting for the peer", self.deadline, &error)),
         }

@@ -36,7 +36,10 @@ impl LinkReceiver {
             let read = self.socket.read(self.records.room()).await;
             self.noted(|this| match read {
                 Ok(0) => Err(this.records.cut_off()),
-                Ok(bytes) => Ok(this.records.arrived(bytes)),
+                Ok(bytes) => {
+                    this.records.arrived(bytes);
+                    Ok(())
+                }
                 Err(error) => Err(LinkError::lost(&error)),
             })?;
         }

@@ -64,7 +64,7 @@ fn over_all<F: Future<Output = ()>>(test: impl Fn(Over) -> F) {
 
 /// Frames of all shapes: empty, small, with big parts, with a header longer than a record.
 fn shapes() -> Vec<Frame> {
-    let bytes = |length: usize| (0..length).map(|at| (at * 31 >> 3) as u8).collect::<Vec<u8>>();
+    let bytes = |length: usize| (0..length).map(|at| ((at * 31) >> 3) as u8).collect::<Vec<u8>>();
     let small = (0..300).map(|kind| Frame { kind, header: bytes(usize::from(kind) % 90), parts: vec![] });
     let parts =
         [vec![0, 1], vec![65_519 - 16 - 8], vec![65_519], vec![65_520], vec![3_000_000], vec![70_000; 5]];
@@ -138,7 +138,7 @@ fn a_link_for_threads_carries_on_where_the_other_was() {
         }
         let (mut to_bob, mut from_bob) = ann.unwrap();
         // The first bulk frame arrives before bob's side has become a bulk one.
-        let big: Vec<u8> = (0..2_000_001).map(|at| (at * 13 >> 4) as u8).collect();
+        let big: Vec<u8> = (0..2_000_001).map(|at| ((at * 13) >> 4) as u8).collect();
         to_bob.send(2, b"head", &[&big[..9], &[]]).unwrap();
         let (mut to_ann, mut from_ann) = bob.into_bulk(DEADLINE).unwrap();
         drop(entered);
