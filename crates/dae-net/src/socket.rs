@@ -10,6 +10,9 @@ use tokio::net::{TcpStream, UnixStream, tcp, unix};
 
 use crate::link_error::LinkError;
 
+/// What a bulk socket is to take in before anybody reads; Linux lets everybody have 416 KiB of it, overhead included.
+const SEND_BYTES: usize = 1 << 20;
+
 /// A connection that nothing is known about yet: TCP, Unix, or memory.
 pub struct Socket {
     pub(crate) read: ReadHalf,
@@ -126,6 +129,7 @@ impl Socket {
                 socket.set_nonblocking(false).map_err(failed)?;
                 socket.set_read_timeout(Some(deadline)).map_err(failed)?;
                 socket.set_write_timeout(Some(deadline)).map_err(failed)?;
+                sockopt::set_socket_send_buffer_size(&socket, SEND_BYTES).map_err(|e| failed(e.into()))?;
                 Ok((StdSocket::Tcp(socket.try_clone().map_err(failed)?), StdSocket::Tcp(socket)))
             }
             (ReadHalf::Unix(read), WriteHalf::Unix(write)) => {

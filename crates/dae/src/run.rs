@@ -17,6 +17,11 @@ use std::time::Instant;
 /// Trains as a topology says, on this machine alone.
 pub(crate) fn run(host: &Host, args: &RunArgs) -> Result<Exit, Failure> {
     let prepared = prepare(host, plan(host, &args.topology)?)?;
+    let (word, wanted) = (prepared.plan.word().to_string(), prepared.plan.nodes());
+    if wanted > 1 {
+        let cause = JobError::OtherNodes { word, wanted, nodes: 1 };
+        return Err(Failure { exit: Exit::Invalid, report: miette::miette!("{cause}") });
+    }
     let name = &prepared.plan.topology().job.name;
     let path = args.run_dir.clone().unwrap_or_else(|| place::folder(name, args.resume));
     let folder = training::folder(&prepared, &path, args.resume)?;

@@ -164,3 +164,12 @@ fn a_host_that_nobody_waits_for_says_so() {
     assert_eq!(code, 3, "{stderr}");
     assert!(stderr.contains("/no/c/n.sock") && stderr.contains("daemons start this command"), "{stderr}");
 }
+
+#[test]
+fn a_word_for_several_nodes_is_refused_on_one_before_anything_is_begun() {
+    let folders = tempfile::tempdir().unwrap();
+    let folder = folders.path().join("run");
+    let (code, _, stderr) = outcome(run(&folder, &[TWO_NODES], &[]));
+    assert_eq!(code, 4, "{stderr}");
+    assert!(stderr.contains("--cluster") && !folder.exists(), "{stderr}");
+}

@@ -14,8 +14,8 @@ const MORE: u16 = 2;
 /// The last frame of a link: why its sender leaves.
 const ABORT: u16 = 3;
 
-/// Numbers in one frame.
-pub(super) const PIECE: usize = 12 << 10;
+/// Numbers in one frame: 256 KiB, which a bulk socket takes in whether anybody reads or not. Shorter ones cost more wakes.
+pub(super) const PIECE: usize = 64 << 10;
 /// The bytes of why somebody leaves, at most.
 const LONGEST_CAUSE: usize = 4 << 10;
 /// Frames that are passed over to find why somebody left; sockets hold no more.
