@@ -29,6 +29,19 @@ pub fn compile(args: &TopologyArgs) -> Result<Plan, Failure> {
         .map_err(|error| Failure::new(Exit::Invalid, error))
 }
 
+/// The plan of a topology whose kinds another program knows, and has checked.
+pub fn compile_any(args: &TopologyArgs) -> Result<Plan, Failure> {
+    let compile = |loaded: topology::Loaded| {
+        let Topology { model, data, actors, .. } = &loaded.topology;
+        let kinds = Kinds::stock().with_model(&model.kind).with_data(&data.kind);
+        let kinds = actors.keys().fold(kinds, |kinds, name| kinds.with_actor(name));
+        loaded.compile(&kinds)
+    };
+    Topology::from_file(&args.file, &args.set)
+        .and_then(compile)
+        .map_err(|error| Failure::new(Exit::Invalid, error))
+}
+
 /// The JSON schema of topology files.
 pub fn schema() -> Result<Vec<u8>, Failure> {
     Ok(format!("{:#}\n", topology::json_schema()).into_bytes())

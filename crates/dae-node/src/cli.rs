@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cluster_args::{DaemonArgs, DoctorArgs, JoinArgs, KeyCommand, ShowArgs};
+use crate::job_args::{AttachArgs, LogsArgs, SpreadArgs, StopArgs};
 use dae_train::exit::CODES;
 use dae_train::topology::assignment;
 
@@ -20,8 +21,8 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a topology on this machine
-    Run(RunArgs),
+    /// Run a topology on this machine, or over the nodes of a cluster
+    Run(Box<RunArgs>),
     /// Check a topology and summarise its plan, running nothing
     Check(CheckArgs),
     /// Evaluate the model a run has trained
@@ -37,6 +38,16 @@ pub enum Command {
     Nodes(ShowArgs),
     /// How the daemon of this machine is, and what happened last
     Status(ShowArgs),
+    /// Follow a job that runs, wherever it was started
+    Attach(AttachArgs),
+    /// The jobs of a cluster
+    Jobs(ShowArgs),
+    /// What the hosts of a job have written
+    Logs(LogsArgs),
+    /// End a job in order: its hosts finish their step and save
+    Stop(StopArgs),
+    /// The actors of all daemons and hosts of a cluster
+    Actors(ShowArgs),
     /// Look for what may keep this machine from joining or training; each finding with its fix
     Doctor(DoctorArgs),
     /// Bring datasets to this machine
@@ -90,6 +101,9 @@ pub struct RunArgs {
     /// Go on from the newest valid checkpoint of the run's folder
     #[arg(long)]
     pub resume: bool,
+    /// Where, if not on this machine alone.
+    #[command(flatten)]
+    pub spread: SpreadArgs,
     /// By what.
     #[command(flatten)]
     pub host: HostArgs,

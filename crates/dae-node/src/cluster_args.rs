@@ -104,11 +104,13 @@ pub struct DoctorArgs {
     pub json: bool,
 }
 
-fn cluster_name(text: &str) -> Result<String, String> {
+/// The name of a cluster.
+pub fn cluster_name(text: &str) -> Result<String, String> {
     check_name("cluster", text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
-fn node_name(text: &str) -> Result<String, String> {
+/// The name of a node.
+pub fn node_name(text: &str) -> Result<String, String> {
     check_name("node", text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 

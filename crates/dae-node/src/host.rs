@@ -58,6 +58,24 @@ fn arguments(command: &str, topology: &TopologyArgs) -> Vec<OsString> {
     arguments
 }
 
+/// Lets a user's own host check the topology, which may be of kinds only it knows; whether there is one.
+pub fn checked_by_own(topology: &TopologyArgs, host: &HostArgs) -> Result<bool, Failure> {
+    if own(host).is_none() {
+        return Ok(false);
+    }
+    let told = |what: String, help: String| Failure::new(Exit::Failed, miette::miette!(help = help, "{what}"));
+    let program = program(host).map_err(|(what, help)| told(what, help))?;
+    let checked = Command::new(&program).args(arguments("check", topology)).stdin(Stdio::null()).output();
+    let checked = checked.map_err(|error| {
+        told(format!("{}: cannot be started: {error}", program.display()), "build it anew".into())
+    })?;
+    if checked.status.success() {
+        return Ok(true);
+    }
+    let said = String::from_utf8_lossy(&checked.stderr);
+    Err(Failure::new(Exit::Invalid, miette::miette!("{} refuses it:\n{}", program.display(), said.trim_end())))
+}
+
 /// The host the user named: by option, or else by `$DAE_HOST`.
 fn own(args: &HostArgs) -> Option<PathBuf> {
     let named = || env::var_os("DAE_HOST").filter(|path| !path.is_empty());

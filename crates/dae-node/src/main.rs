@@ -2,16 +2,20 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `cli`, `cluster_args` | commands and options; parsing does nothing but check them |
+//! | `cli`, `cluster_args`, `job_args` | commands and options; parsing does nothing but check them |
 //! | `exit` | a failure with its exit code |
 //! | `host` | becoming the host process that runs a job |
 //! | `check` | a topology looked at before anything is started |
 //! | `join`, `key` | the daemon; the key of its cluster |
 //! | `nodes`, `status`, `ask` | what a daemon is asked |
+//! | `spread` | a topology run over the nodes of a cluster |
+//! | `follow` | a job followed to its end |
+//! | `jobs`, `actors` | jobs listed, read, stopped; actors listed |
 //! | `doctor` | what may keep this machine from joining or training |
 //! | `table` | tables for people, JSON for programs |
 //! | `fetch` | datasets brought to this machine |
 //! | `docs` | shell completions and man pages |
+mod actors;
 mod ask;
 mod check;
 mod cli;
@@ -20,10 +24,14 @@ mod docs;
 mod doctor;
 mod exit;
 mod fetch;
+mod follow;
 mod host;
+mod job_args;
+mod jobs;
 mod join;
 mod key;
 mod nodes;
+mod spread;
 mod status;
 mod table;
 
@@ -58,7 +66,10 @@ fn main() -> ExitCode {
 /// Does what was asked and returns what belongs on stdout.
 fn perform(command: Command) -> Result<Vec<u8>, Failure> {
     match command {
-        Command::Run(run) => host::run(&run),
+        Command::Run(run) => match &run.spread.cluster {
+            Some(cluster) => spread::run(&run, cluster),
+            None => host::run(&run),
+        },
         Command::Check(check) => check::check(&check),
         Command::Eval(eval) => host::eval(&eval),
         Command::Join(join) => join::join(*join),
@@ -66,6 +77,11 @@ fn perform(command: Command) -> Result<Vec<u8>, Failure> {
         Command::Leave(daemon) => status::leave(&daemon),
         Command::Nodes(show) => nodes::nodes(&show),
         Command::Status(show) => status::status(&show),
+        Command::Attach(attach) => follow::attach(&attach),
+        Command::Jobs(show) => jobs::jobs(&show),
+        Command::Logs(logs) => jobs::logs(&logs),
+        Command::Stop(stop) => jobs::stop(&stop),
+        Command::Actors(show) => actors::actors(&show),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Data(DataCommand::Fetch { dataset: Dataset::Mnist, to }) => fetch::mnist(to),
         Command::Topology(TopologyCommand::Schema) => check::schema(),
