@@ -62,7 +62,7 @@ fn neither_loopback_nor_container_bridges() {
     assert!(packets.iter().all(|packet| packet.len() < 1400), "answers stay small");
     for daemon in &daemons {
         let nodes = daemon.ask("nodes").unwrap()["nodes"].to_string();
-        assert!(!nodes.contains("127.") && !nodes.contains("172.17") && !nodes.contains("::1]:"), "{nodes}");
+        assert!(!nodes.contains("127.") && !nodes.contains("172.17") && !nodes.contains("[::1]:"), "{nodes}");
     }
 }
 

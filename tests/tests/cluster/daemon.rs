@@ -99,7 +99,7 @@ impl Daemon {
         let heard = poll(READY, || {
             let answer = self.ask("nodes")?;
             let phis = answer["nodes"].as_array()?.iter().filter_map(|node| node["phi"].as_f64());
-            (phis.filter(|phi| *phi > 0.0).count() == others).then_some(())
+            (phis.count() == others).then_some(())
         });
         assert!(heard.is_some(), "{} hears too few: {:#?}", self.name, self.ask("nodes"));
     }

@@ -11,7 +11,7 @@ fn script(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(root.join("cluster/local.sh"));
     command.args(arguments).env("DAE_NODE", program().get_program());
     // Its own name, for a user's cluster may be up beside this test.
-    command.env("DAE_LOCAL_NAME", format!("t{}", std::process::id()));
+    command.env("DAE_LOCAL_NAME", format!("sh{}", std::process::id()));
     command.env("TMPDIR", folder).env_remove("XDG_RUNTIME_DIR");
     command
 }
@@ -24,7 +24,7 @@ fn a_cluster_goes_up_and_comes_down_and_leaves_nothing() {
     }
     let folder = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| script(folder.path(), arguments);
-    let name = format!("t{}", std::process::id());
+    let name = format!("sh{}", std::process::id());
 
     assert_eq!(succeed(&mut run(&["status"])).trim(), "down");
     let up = run(&["up", "3"]).output().unwrap();
