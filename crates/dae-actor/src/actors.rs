@@ -49,7 +49,10 @@ impl ActorRow {
 
 /// A view of the actors of a [`crate::System`]; it keeps none of them running. Cheap to clone, for any thread.
 #[derive(Debug, Clone, Default)]
-pub struct Actors(Arc<Mutex<Vec<(&'static str, Arc<Status>)>>>);
+pub struct Actors(Arc<Mutex<Vec<Entry>>>);
+
+/// The kind of an actor, and its record.
+type Entry = (&'static str, Arc<Status>);
 
 impl Actors {
     /// How many stopped ones are remembered.

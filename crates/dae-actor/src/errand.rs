@@ -38,13 +38,13 @@ impl Errand {
 
     fn new(line: &Arc<Line>, letter: &Letter, asked: Option<Asked>) -> Self {
         let bytes = letter.body.len() + letter.parts.iter().map(Vec::len).sum::<usize>();
-        line.lock().held += bytes;
+        line.held.fetch_add(bytes, Ordering::Relaxed);
         Self { line: line.clone(), bytes, asked, to: None }
     }
 
     /// Whether the bytes of messages that wait to be handled leave room for this one.
     pub(crate) fn has_room(&self) -> Result<(), String> {
-        let before = self.line.lock().held - self.bytes;
+        let before = self.line.held.load(Ordering::Relaxed) - self.bytes;
         let most = self.line.limits.held_bytes;
         if before < most {
             return Ok(());
@@ -112,7 +112,7 @@ impl Errand {
 
 impl Drop for Errand {
     fn drop(&mut self) {
-        self.line.lock().held -= self.bytes;
+        self.line.held.fetch_sub(self.bytes, Ordering::Relaxed);
         if let Some(Asked { id, .. }) = self.asked.take() {
             let stopped = self.to.as_ref().and_then(|status| status.stopped());
             let why = stopped.map_or(Why::Dropped, Why::Stopped);

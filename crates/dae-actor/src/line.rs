@@ -9,7 +9,7 @@ use dae_net::Frame;
 use std::collections::HashMap;
 use std::mem;
 use std::pin::Pin;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::{Notify, oneshot, watch};
@@ -27,6 +27,9 @@ pub(crate) struct Line {
     pub(crate) room: Notify,
     pub(crate) closing: watch::Sender<Option<String>>,
     ended: watch::Sender<Option<String>>,
+    /// Bytes of the far side's messages that are not handled yet.
+    pub(crate) held: AtomicUsize,
+    /// The far side's messages that were told and could not be handed over.
     pub(crate) lost: AtomicU64,
 }
 
@@ -38,8 +41,6 @@ pub(crate) struct State {
     pub(crate) serving: HashMap<u64, Option<AbortHandle>>,
     /// Answers that were given and are not written yet.
     pub(crate) unwritten: usize,
-    /// Bytes of the far side's messages that are not handled yet.
-    pub(crate) held: usize,
     /// Whether the reader waits for room.
     pub(crate) crowded: bool,
 }
@@ -81,6 +82,7 @@ impl Line {
             room: Notify::new(),
             closing: watch::Sender::new(None),
             ended: watch::Sender::new(None),
+            held: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
         })
     }
@@ -239,7 +241,7 @@ impl Future for Waiting {
         let outcome = std::task::ready!(Pin::new(receiver).poll(context));
         self.receiver = None;
         // Whoever takes a sender out sends.
-        Poll::Ready(outcome.unwrap_or_else(|_| Outcome::Failure(Why::Dropped)))
+        Poll::Ready(outcome.unwrap_or(Outcome::Failure(Why::Dropped)))
     }
 }
 

@@ -54,11 +54,17 @@ async fn take(line: &Arc<Line>, registry: &Registry, frame: Frame) -> Result<(),
             }
             return Ok(());
         }
-        Incoming::Answer { id, letter } => return Ok(line.settle(id, Outcome::Answer(letter))),
-        Incoming::Failure { id, why } => return Ok(line.settle(id, Outcome::Failure(why))),
-        Incoming::Stopped { id, why } => return Ok(line.settle(id, Outcome::Stopped(why))),
-        Incoming::Forget { id } => return Ok(line.let_go(id)),
-        Incoming::Goodbye { why } => return Ok(line.end(format!("{peer} closed the link: {why}"))),
+        Incoming::Answer { id, letter } => return settled(line, id, Outcome::Answer(letter)),
+        Incoming::Failure { id, why } => return settled(line, id, Outcome::Failure(why)),
+        Incoming::Stopped { id, why } => return settled(line, id, Outcome::Stopped(why)),
+        Incoming::Forget { id } => {
+            line.let_go(id);
+            return Ok(());
+        }
+        Incoming::Goodbye { why } => {
+            line.end(format!("{peer} closed the link: {why}"));
+            return Ok(());
+        }
     };
     let actor = match (registry.find(&to), errand.has_room()) {
         (Ok(actor), Ok(())) => actor,
@@ -80,4 +86,9 @@ async fn take_on(line: &Line, id: u64) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{} asked twice under the number {id}", line.peer))
+}
+
+fn settled(line: &Line, id: u64, outcome: Outcome) -> Result<(), String> {
+    line.settle(id, outcome);
+    Ok(())
 }
