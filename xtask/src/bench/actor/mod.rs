@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`contender`] | how each of them is started and what it answers |
 //! | [`loopback`] | the limit: bare bytes over loopback TCP |
-//! | [`table`] | medians and ratios |
+//! | [`mod@table`] | medians and ratios |
 mod contender;
 mod loopback;
 mod table;
