@@ -83,7 +83,8 @@ async fn serve_daemon(mut system: System, path: PathBuf, job: String) -> u8 {
     0
 }
 
-/// Its part of the job; `None` is an end without a word.
+/// Its part of the job; `None` is an end without a word. Its child is for the daemon to end.
+#[allow(clippy::zombie_processes)]
 async fn train(
     part: &Assignment,
     stopped: watch::Receiver<Option<String>>,

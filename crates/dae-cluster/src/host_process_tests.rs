@@ -70,8 +70,16 @@ async fn who_goes_takes_its_children_along() {
     let outbox = run.outbox.clone();
     assert_eq!(run.watched.await, "ended with exit code 0");
     let child: i32 = outbox.take(1).lines[0].parse().expect("a number");
-    let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-    assert!(state.is_empty() || state.contains(") Z"), "{state}");
+    // It closes its files before it is gone.
+    let until = Instant::now() + Duration::from_secs(5);
+    let gone = || {
+        let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        state.is_empty() || state.contains(") Z")
+    };
+    while !gone() {
+        assert!(Instant::now() < until, "{child} is left");
+        tokio::time::sleep_until((Instant::now() + Duration::from_millis(5)).into()).await;
+    }
 }
 
 #[tokio::test(flavor = "current_thread")]

@@ -80,7 +80,7 @@ pub fn place(demand: &Demand, home: &str, nodes: &[NodeInfo]) -> Result<Vec<Stri
     if !only.is_empty() && !only.iter().any(|name| name == home) {
         return Err(PlacementError::HomeLeftOut { home: home.into(), others: list(only) });
     }
-    let need = format!("{cores} free cores (workers x threads: {workers_per_node} x {threads_per_worker})");
+    let need = format!("{cores} cores free (workers x threads: {workers_per_node} x {threads_per_worker})");
     let mut allowed: Vec<&NodeInfo> =
         alive().filter(|node| only.is_empty() || only.contains(&node.name)).collect();
     allowed.sort_by_key(|node| (node.name != home, std::cmp::Reverse(node.cores_free), node.name.clone()));
@@ -160,13 +160,13 @@ mod tests {
         let nodes = [node("n1", 2, 2), node("n2", 4, 1), node("n3", 2, 2)];
         assert_eq!(
             refusal(&demand(3, 2), &nodes),
-            "3 nodes with 2 free cores (workers x threads: 2 x 1) each are wanted, 2 have that: n1 has 2 of 2 cores free, \
+            "3 nodes with 2 cores free (workers x threads: 2 x 1) each are wanted, 2 have that: n1 has 2 of 2 cores free, \
              n3 has 2 of 2 cores free, n2 has 1 of 4 cores free (taken by old-1 with 3)"
         );
         let full = refusal(&demand(1, 3), &nodes);
-        assert!(full.contains("3 free cores") && full.contains("it has 2 of 2 cores free"), "{full}");
+        assert!(full.contains("3 cores free") && full.contains("it has 2 of 2 cores free"), "{full}");
         assert!(refusal(&demand(0, 1), &nodes).contains("0 nodes"));
-        assert!(refusal(&demand(2, u32::MAX), &nodes).contains("4294967295 free cores"));
+        assert!(refusal(&demand(2, u32::MAX), &nodes).contains("4294967295 cores free"));
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
             refusal(&only(&["n1", "n9"]), &nodes).starts_with("placement.nodes names n9, not in the cluster")
         );
         assert!(refusal(&only(&["n2", "n3"]), &nodes).contains("leaves out n1"));
-        assert!(refusal(&only(&["n1"]), &nodes).contains("2 nodes with 1 free cores"));
+        assert!(refusal(&only(&["n1"]), &nodes).contains("2 nodes with 1 cores free"));
     }
 
     #[test]

@@ -12,7 +12,9 @@ use crate::table::{table, versioned};
 
 /// Lists the actors.
 pub fn actors(args: &ShowArgs) -> Result<Vec<u8>, Failure> {
-    let rows = ask::about_jobs(&args.daemon, async |client: Client| client.actors().await.map_err(ask::job_failure))?;
+    let rows = ask::about_jobs(&args.daemon, async |client: Client| {
+        client.actors().await.map_err(ask::job_failure)
+    })?;
     if args.json {
         return versioned(&json!({ "processes": rows.processes, "silent": rows.silent }));
     }
@@ -21,7 +23,8 @@ pub fn actors(args: &ShowArgs) -> Result<Vec<u8>, Failure> {
 }
 
 fn show(rows: &ActorRows) -> Vec<u8> {
-    let all = rows.processes.iter().flat_map(|process| process.actors.iter().map(move |actor| (process, actor)));
+    let all =
+        rows.processes.iter().flat_map(|process| process.actors.iter().map(move |actor| (process, actor)));
     let row = all.map(|(process, actor)| {
         [
             process.node.clone(),

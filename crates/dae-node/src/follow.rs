@@ -91,7 +91,8 @@ fn left(job: &str, daemon: &DaemonArgs) -> Failure {
         Some(node) => format!(" --cluster {} --node {node}", daemon.cluster),
         None => format!(" --cluster {}", daemon.cluster),
     };
-    let help = format!("follow it again: dae-node attach {job}{options}\nend it: dae-node stop {job}{options}");
+    let help =
+        format!("follow it again: dae-node attach {job}{options}\nend it: dae-node stop {job}{options}");
     Failure::new(Exit::Interrupted, miette::miette!(help = help, "left job {job}, which goes on"))
 }
 
@@ -196,13 +197,16 @@ mod tests {
     #[test]
     fn a_line_says_who_wrote_it() {
         let line = |nodes: &[&str]| {
-            labelled(&LogLine { number: 1, nodes: nodes.iter().map(|n| (*n).into()).collect(), text: "x".into() })
+            labelled(&LogLine {
+                number: 1,
+                nodes: nodes.iter().map(|n| (*n).into()).collect(),
+                text: "x".into(),
+            })
         };
-        assert_eq!((line(&["a"]), line(&["a", "b"]), line(&["a", "b", "c"])), (
-            "[a] x".into(),
-            "[a b] x".into(),
-            "[3 nodes] x".into()
-        ));
+        assert_eq!(
+            (line(&["a"]), line(&["a", "b"]), line(&["a", "b", "c"])),
+            ("[a] x".into(), "[a b] x".into(), "[3 nodes] x".into())
+        );
     }
 
     #[test]
@@ -211,11 +215,17 @@ mod tests {
         let exit = |outcome: &Outcome| over("j", outcome).map_or_else(|failure| failure.exit, |_| Exit::Done);
         assert_eq!(exit(&Outcome::Done), Exit::Done);
         assert_eq!(exit(&Outcome::Stopped { why: "w".into() }), Exit::Interrupted);
-        assert_eq!((exit(&failed(1)), exit(&failed(4)), exit(&failed(77))), (Exit::Failed, Exit::Invalid, Exit::Failed));
+        assert_eq!(
+            (exit(&failed(1)), exit(&failed(4)), exit(&failed(77))),
+            (Exit::Failed, Exit::Invalid, Exit::Failed)
+        );
     }
 
     #[test]
     fn thousands_are_apart() {
-        assert_eq!([0.0, 999.4, 1000.0, 1234567.0].map(thousands), ["0", "999", "1,000", "1,234,567"].map(String::from));
+        assert_eq!(
+            [0.0, 999.4, 1000.0, 1234567.0].map(thousands),
+            ["0", "999", "1,000", "1,234,567"].map(String::from)
+        );
     }
 }

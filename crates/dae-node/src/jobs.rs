@@ -16,7 +16,8 @@ use crate::table::{ago, table, versioned};
 
 /// Lists the jobs of the cluster.
 pub fn jobs(args: &ShowArgs) -> Result<Vec<u8>, Failure> {
-    let rows = ask::about_jobs(&args.daemon, async |client: Client| client.jobs().await.map_err(ask::job_failure))?;
+    let rows =
+        ask::about_jobs(&args.daemon, async |client: Client| client.jobs().await.map_err(ask::job_failure))?;
     if args.json {
         let jobs: Vec<_> = rows.jobs.iter().map(as_json).collect();
         return versioned(&json!({ "jobs": jobs, "silent": rows.silent }));
@@ -137,11 +138,18 @@ mod tests {
             run_dir: None,
             age_ms: 90_000,
         };
-        let text = String::from_utf8(show(&JobRows { jobs: vec![job.clone()], silent: Vec::new() })).expect("text");
+        let text =
+            String::from_utf8(show(&JobRows { jobs: vec![job.clone()], silent: Vec::new() })).expect("text");
         let line = text.lines().nth(1).expect("a row");
         let cells: Vec<_> = line.split("  ").filter(|cell| !cell.is_empty()).map(str::trim).collect();
-        assert_eq!(cells, ["mnist-3fa9", "failed", "7/300", "0.2500", "n1 n2", "n1", "1 min", "n2: disk full"]);
+        assert_eq!(
+            cells,
+            ["mnist-3fa9", "failed", "7/300", "0.2500", "n1 n2", "n1", "1 min", "n2: disk full"]
+        );
         let value = as_json(&job);
-        assert_eq!((&value["state"], &value["code"], &value["progress"]["step"]), (&"failed".into(), &1.into(), &7.into()));
+        assert_eq!(
+            (&value["state"], &value["code"], &value["progress"]["step"]),
+            (&"failed".into(), &1.into(), &7.into())
+        );
     }
 }

@@ -31,7 +31,8 @@ pub fn run(args: &RunArgs, cluster: &str) -> Result<Vec<u8>, Failure> {
 
 fn job(args: &RunArgs, plan: &Plan) -> Result<RunJob, Failure> {
     let whole = |path: &Path| {
-        absolute(path).map_err(|error| Failure::new(Exit::Failed, miette::miette!("{}: {error}", path.display())))
+        absolute(path)
+            .map_err(|error| Failure::new(Exit::Failed, miette::miette!("{}: {error}", path.display())))
     };
     let program = host::program(&args.host)
         .map_err(|(what, help)| Failure::new(Exit::Failed, miette::miette!(help = help, "{what}")))?;

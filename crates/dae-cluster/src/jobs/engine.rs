@@ -127,7 +127,7 @@ impl Engine {
             }
             Input::Enlisted(index, enlist) => self.enlisted(index, enlist, now),
             Input::Done(index, outcome) => self.done(index, outcome, now),
-            Input::Exited(index, how) => self.exited(index, &how, now),
+            Input::Exited(index, how) => self.exited(index, &format!("{how}, without having said why"), now),
             Input::NodeLeft(node, why) => match self.order.nodes.iter().position(|name| *name == node) {
                 Some(index) => self.exited(index, &format!("was lost with its node: {why}"), now),
                 None => Vec::new(),
@@ -222,7 +222,7 @@ impl Engine {
         if seat.outcome.is_some() || seat.killed {
             return Vec::new();
         }
-        self.fail(index, format!("the host on {node} {how}, without having said why"), 1, None, now)
+        self.fail(index, format!("the host on {node} {how}"), 1, None, now)
     }
 
     fn stop(&mut self, why: String, at_once: bool, now: Instant) -> Vec<Action> {

@@ -17,7 +17,7 @@ fn a_demand_that_cannot_be_met_is_refused_at_once_with_the_arithmetic() {
         };
         let why = refused(rig.job(3, "")).await;
         assert!(
-            why.starts_with("3 nodes with 1 free cores")
+            why.starts_with("3 nodes with 1 cores free")
                 && why.contains("each are wanted, 2 have that: n1 has "),
             "{why}"
         );
@@ -28,7 +28,7 @@ fn a_demand_that_cannot_be_met_is_refused_at_once_with_the_arithmetic() {
         assert!(refused(run.clone()).await.contains("leaves out n1"));
         run.demand = rig.job(1, "").demand;
         run.demand.workers_per_node = 100_000;
-        assert!(refused(run.clone()).await.contains("100000 free cores"));
+        assert!(refused(run.clone()).await.contains("100000 cores free"));
         run.topology = "x".repeat(100_000);
         assert!(matches!(client.run(run.clone()).await, Err(JobError::Ask(_) | JobError::Refused(_))));
         run.topology.clear();

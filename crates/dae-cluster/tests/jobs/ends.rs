@@ -34,10 +34,11 @@ fn one_hosts_failure_is_the_jobs_and_the_others_stop() {
     System::run(async |mut system| {
         let rig = Rig::start(&mut system, 2).await;
         let client = rig.client("n1").await;
-        let (job, _) = client.run(rig.job(2, "steps=5000 pace_ms=1 fail=1 blame=0:1")).await.unwrap();
+        // Whoever is heard first; the deaf one comes to its own end, stop or no stop.
+        let (job, _) = client.run(rig.job(2, "steps=100 fail=1 blame=0:1 deaf=1")).await.unwrap();
         let (outcome, _) = follow(&client, &job).await;
         assert_eq!(cause(&outcome), "n2: out of luck");
-        let (job, _) = client.run(rig.job(2, "steps=100 blame=0:1 crash=1")).await.unwrap();
+        let (job, _) = client.run(rig.job(2, "steps=100 crash=1 blame=0:1 deaf=1")).await.unwrap();
         let (outcome, _) = follow(&client, &job).await;
         assert_eq!(cause(&outcome), "the host on n2 ended with exit code 7, without having said why");
         let (job, _) = client.run(rig.job(2, "steps=100 fail=0")).await.unwrap();
@@ -95,7 +96,7 @@ fn who_ignores_a_stop_is_killed_after_the_grace_with_all_it_started() {
             .filter_map(|line| line.text.strip_prefix("child ")?.split_whitespace().next()?.parse().ok())
             .collect();
         assert_eq!(children.len(), 2);
-        assert!(!children.iter().any(|pid| lives(*pid)), "a child was left");
+        eventually("its children are gone", async || !children.iter().any(|pid| lives(*pid))).await;
         rig.end().await;
     })
     .unwrap();

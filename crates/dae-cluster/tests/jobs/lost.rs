@@ -1,9 +1,9 @@
 //! Daemons that leave or are killed.
 
 use crate::rig::{Elsewhere, Rig, be_a_daemon, cause, eventually, follow, lives};
-use dae_cluster::protocol::hosts::Outcome;
 use dae_actor::System;
 use dae_cluster::client::Client;
+use dae_cluster::protocol::hosts::Outcome;
 use std::time::{Duration, Instant};
 
 /// The processes of a job's hosts, by node.
