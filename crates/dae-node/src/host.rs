@@ -63,7 +63,8 @@ pub fn checked_by_own(topology: &TopologyArgs, host: &HostArgs) -> Result<bool, 
     if own(host).is_none() {
         return Ok(false);
     }
-    let told = |what: String, help: String| Failure::new(Exit::Failed, miette::miette!(help = help, "{what}"));
+    let told =
+        |what: String, help: String| Failure::new(Exit::Failed, miette::miette!(help = help, "{what}"));
     let program = program(host).map_err(|(what, help)| told(what, help))?;
     let checked = Command::new(&program).args(arguments("check", topology)).stdin(Stdio::null()).output();
     let checked = checked.map_err(|error| {
@@ -73,7 +74,10 @@ pub fn checked_by_own(topology: &TopologyArgs, host: &HostArgs) -> Result<bool, 
         return Ok(true);
     }
     let said = String::from_utf8_lossy(&checked.stderr);
-    Err(Failure::new(Exit::Invalid, miette::miette!("{} refuses it:\n{}", program.display(), said.trim_end())))
+    Err(Failure::new(
+        Exit::Invalid,
+        miette::miette!("{} refuses it:\n{}", program.display(), said.trim_end()),
+    ))
 }
 
 /// The host the user named: by option, or else by `$DAE_HOST`.

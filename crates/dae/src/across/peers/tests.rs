@@ -23,15 +23,13 @@ fn mesh(nodes: usize, patience: Duration) -> Vec<SealedPeers> {
         let endpoint = Endpoint::new(identity, Cluster::job([7; 32]));
         let mut listener = endpoint.listen(&Address::Tcp((Ipv4Addr::LOCALHOST, 0).into())).await.unwrap();
         let to = listener.address().clone();
-        for a in 0..nodes {
-            for b in a + 1..nodes {
-                let accept = async {
-                    let incoming = listener.accept().await.unwrap();
-                    endpoint.accept(incoming, |_| Ok(hello()), PATIENCE).await.unwrap()
-                };
-                let (dialled, accepted) = tokio::join!(endpoint.dial(&to, hello(), PATIENCE), accept);
-                (links[a][b], links[b][a]) = (Some(dialled.unwrap()), Some(accepted));
-            }
+        for (a, b) in (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b))) {
+            let accept = async {
+                let incoming = listener.accept().await.unwrap();
+                endpoint.accept(incoming, |_| Ok(hello()), PATIENCE).await.unwrap()
+            };
+            let (dialled, accepted) = tokio::join!(endpoint.dial(&to, hello(), PATIENCE), accept);
+            (links[a][b], links[b][a]) = (Some(dialled.unwrap()), Some(accepted));
         }
         let ends = links.into_iter().enumerate();
         ends.map(|(n, links)| SealedPeers::new(n, &names, links, patience).unwrap()).collect()
