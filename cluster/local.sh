@@ -36,6 +36,13 @@ die() {
     exit 1
 }
 
+# The folder says which processes to end, so nobody else may have made it.
+check_state() {
+    [ ! -e "$STATE" ] && [ ! -L "$STATE" ] && return
+    [ ! -L "$STATE" ] && [ -d "$STATE" ] && [ -O "$STATE" ] ||
+        die "$STATE is not a folder of this user's: look who made it, and remove it or set TMPDIR to another place"
+}
+
 check_tools() {
     command -v ip >/dev/null || die "there is no \`ip\`: install iproute2 (apt-get install iproute2)"
     [ "$EUID" -eq 0 ] || die "network namespaces take root: run it with sudo"
@@ -69,7 +76,7 @@ signal() { # SIGNAL NODE
 
 # The nodes that `up` made, in order.
 nodes() {
-    [ -r "$STATE/nodes" ] && cat "$STATE/nodes"
+    [ -r "$STATE/nodes" ] && grep -Ex 'n[0-9]+' "$STATE/nodes"
 }
 
 until_or_deadline() { # SECONDS COMMAND…
@@ -181,7 +188,7 @@ down() {
         }
     fi
     for netns in $(ip netns list | cut -d' ' -f1); do
-        case "$netns" in "$LAN" | "$PREFIX"-n[0-9]*) ip netns del "$netns" ;; esac
+        if [[ $netns == "$LAN" || $netns =~ ^"$PREFIX"-n[0-9]+$ ]]; then ip netns del "$netns"; fi
     done
     # What a killed daemon could not remove itself.
     local runtime="${XDG_RUNTIME_DIR:-${TMPDIR:-/tmp}/dae-$UID}"
@@ -209,13 +216,18 @@ status() {
 case "${1:-}" in
 up)
     check_tools
+    check_state
     up "${2:-}"
     ;;
 down)
     check_tools
+    check_state
     down
     ;;
-status) status ;;
+status)
+    check_state
+    status
+    ;;
 exec)
     check_tools
     [ $# -ge 3 ] || {
