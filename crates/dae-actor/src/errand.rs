@@ -122,13 +122,20 @@ impl Drop for Errand {
 }
 
 impl Line {
-    /// Waits until one more ask may be in service, and enters it. False if its number is in use.
+    /// Waits until one more ask may be in service, and enters it: until few enough are, and the far side has read
+    /// enough of the answers. False if its number is in use, or the link has ended.
     pub(crate) async fn take_on(&self, id: u64) -> bool {
         loop {
             {
                 let mut state = self.lock();
-                if state.serving.len() + state.unwritten < 2 * self.limits.in_flight {
-                    return state.serving.insert(id, None).is_none();
+                // Looked at under the lock: whoever ends the link takes what is in service after it has said so.
+                if self.has_ended().is_some() || state.serving.contains_key(&id) {
+                    return false;
+                }
+                let few = state.serving.len() + state.unwritten < 2 * self.limits.in_flight;
+                if few && state.queued_bytes() < self.limits.held_bytes {
+                    state.serving.insert(id, None);
+                    return true;
                 }
                 state.crowded = true;
             }

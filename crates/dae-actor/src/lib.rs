@@ -15,6 +15,7 @@
 //! | `line` | what the tasks of a link share with everybody who sends over it |
 //! | `living` | which actors' threads are still at work |
 //! | `panics` | panics caught, with their place |
+//! | `patience` | waits for the next frame awake for a moment, before it sleeps |
 //! | `peer` | [`Peer`]: the far end of a link, with its actors |
 //! | `peer_limits` | [`PeerLimits`]: what may be in flight |
 //! | `policy` | [`Restart`]: how often and how soon an actor is restarted |
@@ -41,6 +42,7 @@ mod errors;
 mod line;
 mod living;
 mod panics;
+mod patience;
 mod peer;
 mod peer_limits;
 mod policy;

@@ -55,6 +55,13 @@ struct Queue {
     bytes: usize,
 }
 
+impl State {
+    /// Bytes that wait to be written.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.queue.bytes
+    }
+}
+
 /// What came of an ask or a watch.
 #[derive(Debug)]
 pub(crate) enum Outcome {

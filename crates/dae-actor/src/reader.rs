@@ -3,6 +3,7 @@
 use crate::Registry;
 use crate::errand::Errand;
 use crate::line::{Line, Outcome};
+use crate::patience::Patience;
 use crate::wire::{self, Incoming, Why};
 use dae_net::{Frame, LinkReceiver};
 use std::sync::Arc;
@@ -10,8 +11,9 @@ use std::sync::Arc;
 /// Reads until the link is over, and says why.
 pub(crate) async fn read(line: &Arc<Line>, registry: &Registry, mut receiver: LinkReceiver) -> String {
     let peer = &line.peer;
+    let mut patience = Patience::default();
     loop {
-        let mut next = receiver.recv().await;
+        let mut next = patience.next(&mut receiver).await;
         if let Ok(None) = next {
             return format!("{peer} ended the link");
         }

@@ -43,7 +43,9 @@ pub enum HeaderError {
 /// # Errors
 /// [`HeaderError::Unwritable`] where a `Serialize` fails, [`HeaderError::TooDeep`] for what [`read_header`] would refuse.
 pub fn header_of<T: Serialize>(value: &T) -> Result<Vec<u8>, HeaderError> {
-    let bytes = rmp_serde::to_vec_named(value)
+    // Room for most headers, so that few of them grow on the way.
+    let mut bytes = Vec::with_capacity(128);
+    rmp_serde::encode::write_named(&mut bytes, value)
         .map_err(|error| HeaderError::Unwritable { reason: error.to_string() })?;
     match value_bytes(&bytes, MAX_HEADER_DEPTH) {
         Err(Fault::TooDeep) => Err(HeaderError::TooDeep),

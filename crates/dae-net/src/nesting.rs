@@ -3,6 +3,8 @@
 //! The deserializer counts arrays and maps, but not enums: a type that contains itself through an enum would let a
 //! peer overflow the stack. This walk counts them all, needs no stack of calls, and finds the value's end besides.
 
+use crate::header::MAX_HEADER_DEPTH;
+
 /// What is wrong with the bytes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
@@ -12,22 +14,32 @@ pub(crate) enum Fault {
     Reserved,
 }
 
-/// The length in bytes of the value at the start of `bytes`, if it nests at most `max_depth` arrays and maps.
+/// The length in bytes of the value at the start of `bytes`, if it nests at most `max_depth` arrays and maps, and
+/// never more than [`MAX_HEADER_DEPTH`].
 pub(crate) fn value_bytes(bytes: &[u8], max_depth: usize) -> Result<usize, Fault> {
     let mut reader = Reader { bytes, next: 0 };
-    let mut missing = vec![1_u64]; // of the value itself and of each array and map around the place, how much is to come
-    while let Some(here) = missing.last_mut() {
-        if *here == 0 {
-            missing.pop();
+    let max_depth = max_depth.min(MAX_HEADER_DEPTH);
+    // Of the value itself and of each array and map around the place, how much is to come. On the stack: this runs for
+    // every message.
+    let mut missing = [0_u64; MAX_HEADER_DEPTH + 1];
+    missing[0] = 1;
+    let mut depth = 0;
+    loop {
+        if missing[depth] == 0 {
+            if depth == 0 {
+                break;
+            }
+            depth -= 1;
             continue;
         }
-        *here -= 1;
+        missing[depth] -= 1;
         let children = reader.value()?;
         if children > 0 {
-            if missing.len() > max_depth {
+            if depth >= max_depth {
                 return Err(Fault::TooDeep);
             }
-            missing.push(children);
+            depth += 1;
+            missing[depth] = children;
         }
     }
     Ok(reader.next)
