@@ -16,6 +16,8 @@ const BYTES: usize = 4 << 20;
 const ANSWER: usize = 32 << 10;
 /// The longest line, in characters.
 const LONGEST: usize = 2_000;
+/// The longest cause, in bytes: it travels with the lines of an answer.
+const CAUSE: usize = 4 << 10;
 
 /// The log of a job of so many nodes.
 #[derive(Debug)]
@@ -146,6 +148,17 @@ pub(crate) fn plain(bytes: &[u8]) -> String {
     plain
 }
 
+/// A cause as it may be sent and shown anywhere: lines as [`plain`] ones, not too many bytes.
+pub(crate) fn cause(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(|line| plain(line.as_bytes())).collect();
+    let mut cause = lines.join("\n");
+    if cause.len() > CAUSE {
+        cause.truncate(cause.floor_char_boundary(CAUSE));
+        cause.push_str(" …");
+    }
+    cause
+}
+
 /// The text without escape sequences for colours.
 fn uncoloured(text: &str) -> impl Iterator<Item = char> + '_ {
     let mut chars = text.chars().peekable();
@@ -236,6 +249,13 @@ mod tests {
         assert_eq!(plain(b"10 %\r20 %\r\n"), "20 %");
         assert!(plain(&[b'x'; 9_000]).chars().count() <= LONGEST + 2);
         assert_eq!(plain(b"\x1b\x1b[\x1b[31"), "");
+    }
+
+    #[test]
+    fn a_cause_is_short_and_plain_and_keeps_its_lines() {
+        assert_eq!(cause("disk \x1b[31mfull\x07\r\nat step 3"), "disk full\u{fffd}\nat step 3");
+        let long = cause(&"ä\u{1}\n".repeat(40_000));
+        assert!(long.len() <= CAUSE + 4 && long.ends_with(" …"), "{} bytes", long.len());
     }
 
     proptest! {

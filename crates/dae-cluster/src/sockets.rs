@@ -144,14 +144,21 @@ impl Sockets {
     /// # Errors
     /// If it cannot be made, or others can enter it.
     pub fn make(&self) -> Result<&Path, SocketError> {
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |error| SocketError::Io { path, error }
-        };
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(io(&self.folder))?;
+        let io = |error| SocketError::Io { path: self.folder.clone(), error };
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(io)?;
+        self.check()?;
+        Ok(&self.folder)
+    }
+
+    /// Looks whether the folder is this user's alone.
+    ///
+    /// # Errors
+    /// If it is not there, or others can enter it.
+    pub fn check(&self) -> Result<(), SocketError> {
         // Nobody else may enter the lower two, and nobody else may put others in their place.
         for (folder, others) in self.folder.ancestors().zip([0o077, 0o077, 0o022]) {
-            let is = fs::symlink_metadata(folder).map_err(io(folder))?;
+            let io = |error| SocketError::Io { path: folder.to_owned(), error };
+            let is = fs::symlink_metadata(folder).map_err(io)?;
             let why = if !is.is_dir() {
                 "is no folder".to_owned()
             } else if is.uid() != rustix::process::getuid().as_raw() {
@@ -163,7 +170,7 @@ impl Sockets {
             };
             return Err(SocketError::NotPrivate { folder: folder.to_owned(), why });
         }
-        Ok(&self.folder)
+        Ok(())
     }
 
     /// Takes the name `node`: a lock, which goes with the process however it ends, and the place of a socket that a
@@ -277,7 +284,7 @@ mod tests {
             let folder = root.path().join(folder);
             let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).expect("set");
             set(mode);
-            let error = sockets.make().expect_err("open").to_string();
+            let error = sockets.check().expect_err("open").to_string();
             assert!(
                 error.contains(&format!("mode {mode:o}")) && error.contains("XDG_RUNTIME_DIR"),
                 "{error}"

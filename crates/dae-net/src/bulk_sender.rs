@@ -50,6 +50,9 @@ impl BulkSender {
     /// # Errors
     /// As [`Self::send`].
     pub fn close(mut self) -> Result<(), LinkError> {
+        if self.torn {
+            return Err(LinkError::Interrupted);
+        }
         self.records.end()?;
         self.write()
     }

@@ -6,7 +6,6 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use ring::rand::{SecureRandom as _, SystemRandom};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::hex;
 
@@ -96,7 +95,9 @@ pub(crate) fn write_new(path: &Path, form: &str, secret: &[u8; 32]) -> Result<()
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).and_then(|mut file| {
             file.write_all(format!("{form} {}\n", hex::of(secret)).as_bytes())?;
             file.sync_all()?;
-            renameat_with(CWD, &new, CWD, path, RenameFlags::NOREPLACE)?;
+            // A link never replaces what is there, on every file system; not all know a rename that would not.
+            fs::hard_link(&new, path)?;
+            fs::remove_file(&new)?;
             File::open(folder)?.sync_all()
         });
     written.map_err(|error| {

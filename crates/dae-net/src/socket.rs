@@ -130,6 +130,9 @@ impl Socket {
                 socket.set_read_timeout(Some(deadline)).map_err(failed)?;
                 socket.set_write_timeout(Some(deadline)).map_err(failed)?;
                 sockopt::set_socket_send_buffer_size(&socket, SEND_BYTES).map_err(|e| failed(e.into()))?;
+                // A peer that is alive and computes may leave its window shut for as long as it is waited for.
+                let patience = u32::try_from(deadline.as_millis()).unwrap_or(u32::MAX).max(UNANSWERED_MS);
+                sockopt::set_tcp_user_timeout(&socket, patience).map_err(|e| failed(e.into()))?;
                 Ok((StdSocket::Tcp(socket.try_clone().map_err(failed)?), StdSocket::Tcp(socket)))
             }
             (ReadHalf::Unix(read), WriteHalf::Unix(write)) => {
@@ -166,13 +169,16 @@ impl io::Write for StdSocket {
     }
 }
 
-/// A peer whose machine is gone is noticed although nothing is sent (after 16 s), and although something is (20 s).
+/// How long what was sent may go without an acknowledgement, and an idle connection without an answer to its probes.
+const UNANSWERED_MS: u32 = 20_000;
+
+/// A peer whose machine is gone is noticed, whether anything is sent or not.
 fn keep_alive(socket: &impl AsFd) -> rustix::io::Result<()> {
     sockopt::set_socket_keepalive(socket, true)?;
     sockopt::set_tcp_keepidle(socket, Duration::from_secs(10))?;
     sockopt::set_tcp_keepintvl(socket, Duration::from_secs(2))?;
     sockopt::set_tcp_keepcnt(socket, 3)?;
-    sockopt::set_tcp_user_timeout(socket, 20_000)
+    sockopt::set_tcp_user_timeout(socket, UNANSWERED_MS)
 }
 
 /// What it means that a read or a write of a blocking socket failed.

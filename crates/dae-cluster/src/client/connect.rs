@@ -95,6 +95,8 @@ impl Client {
         if names.is_empty() {
             return Err(ClientError::NoDaemon { cluster, folder: sockets.folder().to_owned() });
         }
+        // A folder of somebody else's may hold anything that calls itself a daemon.
+        sockets.check()?;
         if let Some(node) = node {
             if !names.iter().any(|name| name == node) {
                 return Err(ClientError::NoSuchDaemon { cluster, node: node.to_owned(), names });

@@ -1,6 +1,7 @@
 //! What becomes of a job: a pure engine. What happens to its hosts goes in, what is to be done to them comes out.
 
 use super::first_cause::FirstCause;
+use crate::logs::cause;
 use crate::protocol::hosts::{Assignment, Enlist, HostSpot, JobKey, Outcome};
 use crate::protocol::jobs::JobState;
 use std::path::PathBuf;
@@ -43,6 +44,20 @@ pub(crate) enum Input {
     Stop { why: String, now: bool },
     /// Nothing but time.
     Tick,
+}
+
+impl Input {
+    /// With words that fit into any message: they come from other processes and other machines.
+    fn plain(self) -> Self {
+        match self {
+            Self::NotStarted(index, why) => Self::NotStarted(index, cause(&why)),
+            Self::Done(index, outcome) => Self::Done(index, outcome.plain()),
+            Self::Exited(index, how) => Self::Exited(index, cause(&how)),
+            Self::NodeLeft(node, why) => Self::NodeLeft(node, cause(&why)),
+            Self::Stop { why, now } => Self::Stop { why: cause(&why), now },
+            Self::Enlisted(..) | Self::Tick => self,
+        }
+    }
 }
 
 /// What is to be done to a host.
@@ -116,7 +131,7 @@ impl Engine {
         if self.is_over() {
             return Vec::new();
         }
-        let mut actions = match input {
+        let mut actions = match input.plain() {
             Input::NotStarted(index, why) => {
                 self.gone(index);
                 let why = format!("{} could not start its host: {why}", self.node(index));
@@ -137,7 +152,7 @@ impl Engine {
         };
         actions.extend(self.time(now));
         if self.seats.iter().all(|seat| seat.gone) {
-            self.phase = Phase::Ended(self.outcome());
+            self.phase = Phase::Ended(self.outcome().plain());
         }
         actions
     }

@@ -234,6 +234,31 @@ fn hosts_that_are_done_and_stay_are_killed() {
     assert_eq!(job.state(), JobState::Ended(Outcome::Done));
 }
 
+#[test]
+fn whatever_is_said_the_news_of_a_job_fit_into_a_message() {
+    let now = Instant::now();
+    let long = || "ä\u{1b}\n".repeat(30_000);
+    let inputs = [
+        Input::NotStarted(0, long()),
+        Input::Done(0, failed(&long(), None)),
+        Input::Done(0, Outcome::Stopped { why: long() }),
+        Input::Exited(0, long()),
+        Input::NodeLeft("n1".into(), long()),
+        Input::Stop { why: long(), now: false },
+    ];
+    for input in inputs {
+        let mut job = running(1, now);
+        let actions = job.take(input, now);
+        let most = actions.iter().map(|action| match action {
+            Action::End { why, .. } => why.len(),
+            Action::Assign(..) => 0,
+        });
+        assert!(most.max().unwrap_or(0) < 5_000, "{actions:.99?}");
+        job.take(exit(0), now);
+        assert!(job.is_over() && format!("{:?}", job.state()).len() < 9_000);
+    }
+}
+
 fn any_input() -> impl Strategy<Value = Input> {
     let index = 0usize..4;
     prop_oneof![

@@ -20,6 +20,8 @@ const MOST_JOBS: usize = 64;
 const REMEMBERED: usize = 32;
 /// The longest topology, in bytes: it travels with the assignment.
 const TOPOLOGY: usize = 32 << 10;
+/// The longest path, in bytes: the kernel's bound.
+const PATH: usize = 4096;
 /// Names of nodes in a demand at most.
 const NAMES: usize = 256;
 /// The longest grace.
@@ -53,7 +55,8 @@ impl Handler<HostNews> for NodeActor {
             return NewsAnswer::Taken;
         }
         job.write(news.index, &news.lines, news.dropped, now);
-        job.progress = news.progress.or(job.progress);
+        // JSON knows no other numbers.
+        job.progress = news.progress.filter(|now| now.samples_per_s.is_finite()).or(job.progress);
         let index = news.index as usize;
         let inputs = [
             news.enlisted.take().map(|enlist| Input::Enlisted(index, Box::new(enlist))),
@@ -86,6 +89,9 @@ impl NodeActor {
         }
         if run.run_dir.as_ref().is_some_and(|path| !path.is_absolute()) {
             return Err("the run folder is not an absolute path".into());
+        }
+        if run.run_dir.as_ref().is_some_and(|path| path.as_os_str().len() > PATH) {
+            return Err(format!("the path of the run folder is longer than {PATH} bytes"));
         }
         if run.demand.only.len() > NAMES {
             return Err(format!("placement.nodes has more than {NAMES} names"));

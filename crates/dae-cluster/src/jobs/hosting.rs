@@ -13,6 +13,10 @@ use tokio::time::sleep_until;
 
 /// Hosts of one daemon at most.
 const MOST_HOSTS: usize = 64;
+/// Addresses of a host's bulk listener at most.
+const ADDRESSES: usize = 16;
+/// Characters of a SHA-256 in hex.
+const SHA256: usize = 64;
 /// Lines are gathered for so long before they are sent.
 const GATHER: Duration = Duration::from_millis(50);
 /// How long home may take to hear news.
@@ -72,6 +76,9 @@ impl Handler<Enlist> for NodeActor {
         match self.jobs.hosts.get_mut(&enlist.job).filter(|host| host.start.token == enlist.token) {
             None => to.send(refuse("this daemon has started no host with this token for such a job")),
             Some(LocalHost { ending: Some(why), .. }) => to.send(refuse(why)),
+            Some(_) if enlist.bulk_addresses.len() > ADDRESSES || enlist.program_sha256.len() > SHA256 => {
+                to.send(refuse("it says more of itself than news of it can hold"));
+            }
             Some(host) if host.waiting.is_some() => to.send(refuse("it has enlisted before")),
             Some(host) => {
                 host.waiting = Some(to);
@@ -93,7 +100,7 @@ impl Handler<HostProgress> for NodeActor {
 impl Handler<HostDone> for NodeActor {
     fn handle(&mut self, message: HostDone, _: &mut Context<'_, Self>) {
         if let Some(host) = self.jobs.hosts.get(&message.job) {
-            host.outbox.note(|said| said.outcome = said.outcome.take().or(Some(message.outcome)));
+            host.outbox.note(|said| said.outcome = said.outcome.take().or(Some(message.outcome.plain())));
         }
     }
 }

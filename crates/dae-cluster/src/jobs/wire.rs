@@ -6,11 +6,13 @@ use crate::protocol::jobs::{
     ActorRows, ActorsOf, Assign, EndHost, Follow, HostNews, JobRows, ListJobs, News, NewsAnswer, RunAnswer,
     RunJob, StartAnswer, StartHost, StopAnswer, StopJob,
 };
+use crate::protocol::{NodeStatus, Nodes};
 use crate::{HostActor, NodeActor};
 use dae_actor::{Accepts, Body, Remote};
+use serde::de::DeserializeOwned;
 
-/// The most bytes that the actors of a whole cluster may take.
-const ACTORS: usize = 16 << 20;
+/// The most bytes that a list about a whole cluster may take.
+const LIST: usize = 16 << 20;
 
 impl Jobs {
     /// The messages about jobs and hosts that a daemon takes.
@@ -48,7 +50,6 @@ plain!(
     StopJob,
     StopAnswer,
     ListJobs,
-    JobRows,
     ActorsOf,
     StartHost,
     StartAnswer,
@@ -65,20 +66,54 @@ plain!(
     HostActors,
 );
 
-/// The actors of many processes are more than a header holds: they travel as a part, JSON.
-impl Body for ActorRows {
-    fn take_parts(&mut self) -> Vec<Vec<u8>> {
-        // Strings and numbers can always be written.
-        vec![serde_json::to_vec(&std::mem::take(&mut self.processes)).unwrap_or_default()]
-    }
+/// Lists that are more than a header holds travel beside it, each as a part.
+macro_rules! listed {
+    ($($body:ty: $($list:ident),+;)*) => { $(
+        impl Body for $body {
+            fn take_parts(&mut self) -> Vec<Vec<u8>> {
+                // Strings and numbers can always be written.
+                vec![$(serde_json::to_vec(&std::mem::take(&mut self.$list)).unwrap_or_default()),+]
+            }
 
-    fn give_parts(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
-        let [part] =
-            <[Vec<u8>; 1]>::try_from(parts).map_err(|parts| format!("{} parts, not one", parts.len()))?;
-        if part.len() > ACTORS {
-            return Err(format!("{} bytes of actors, at most {ACTORS} are read", part.len()));
+            fn give_parts(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
+                let mut parts = parts.into_iter();
+                $(self.$list = list(stringify!($list), parts.next())?;)+
+                parts.next().map_or(Ok(()), |_| Err("a part too many".into()))
+            }
         }
-        self.processes = serde_json::from_slice(&part).map_err(|error| error.to_string())?;
-        Ok(())
+    )* };
+}
+
+listed!(
+    ActorRows: processes;
+    JobRows: jobs, silent;
+    Nodes: nodes;
+    NodeStatus: declined, events;
+);
+
+fn list<T: DeserializeOwned>(name: &str, part: Option<Vec<u8>>) -> Result<Vec<T>, String> {
+    let part = part.ok_or_else(|| format!("the part of {name} is missing"))?;
+    if part.len() > LIST {
+        return Err(format!("{} bytes of {name}, at most {LIST} are read", part.len()));
+    }
+    serde_json::from_slice(&part).map_err(|error| format!("{name}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_travel_beside_the_message() {
+        let silent: Vec<_> = (0..2_000).map(|n| format!("n{n}: it does not answer in time")).collect();
+        let mut rows = JobRows { jobs: Vec::new(), silent: silent.clone() };
+        let parts = rows.take_parts();
+        assert_eq!((parts.len(), rows.silent.len()), (2, 0));
+        rows.give_parts(parts.clone()).expect("its own");
+        assert_eq!(rows.silent, silent);
+        let missing = rows.give_parts(parts[..1].to_vec()).expect_err("one is missing");
+        assert!(missing.contains("silent"), "{missing}");
+        assert!(rows.give_parts([&parts[..], &parts[..1]].concat()).is_err());
+        assert!(rows.give_parts(vec![vec![b' '; LIST + 1]; 2]).is_err());
     }
 }

@@ -21,11 +21,9 @@ impl Remote for NodeActor {
 }
 
 impl Body for ListNodes {}
-impl Body for Nodes {}
 impl Body for ShowNode {}
 impl Body for NodeInfo {}
 impl Body for ShowStatus {}
-impl Body for NodeStatus {}
 impl Body for NotReached {}
 impl Body for Farewell {}
 impl Body for Leave {}

@@ -8,6 +8,8 @@ use crate::protocol::{Event, NotReached};
 
 /// Events that are kept.
 const KEPT: usize = 200;
+/// The longest line that is kept, in bytes.
+const LINE: usize = 1 << 10;
 /// How soon it is told again that nobody could be joined; each time twice as long.
 const FIRST_REPORT: Duration = Duration::from_secs(2);
 const LATER_REPORTS: Duration = Duration::from_secs(300);
@@ -49,6 +51,7 @@ impl Diary {
             self.events.pop_front();
         }
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let what = what.get(..what.floor_char_boundary(LINE)).unwrap_or_default().to_owned();
         self.events.push_back(Event { at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX), what });
     }
 
@@ -123,6 +126,8 @@ mod tests {
         (0..KEPT + 3).for_each(|n| diary.write(format!("test event {n}")));
         let events = diary.events();
         assert_eq!((events.len(), &*events[0].what), (KEPT, "test event 3"));
+        diary.write("ä".repeat(LINE));
+        assert_eq!(diary.events()[KEPT - 1].what.len(), LINE);
     }
 
     #[test]

@@ -59,7 +59,10 @@ impl NodeActor {
             MemberEvent::Returned { .. } => self.tell_people(format!("{name} is suspected no longer")),
             MemberEvent::Left { why } => {
                 self.tell_people(format!("{name} has left: {why}"));
-                self.close(id, "this node counts as gone");
+                // The connection to a later start of it is none of this.
+                if self.joined.get(&id).is_some_and(|joined| joined.generation <= news.generation) {
+                    self.close(id, "this node counts as gone");
+                }
                 self.on_node_left(name, why, context);
             }
         }

@@ -6,6 +6,7 @@
 //! every host of the job has enlisted: an [`Assignment`], or why there is none. A host whose link to its daemon ends
 //! exits at once.
 
+use crate::logs::cause;
 use dae_actor::{Message, Reply};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
@@ -162,6 +163,18 @@ pub enum Outcome {
         /// words come first, if it has any.
         blames: Option<u32>,
     },
+}
+
+impl Outcome {
+    /// With words that fit into any message and do nothing to a terminal.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        match self {
+            Self::Done => Self::Done,
+            Self::Stopped { why } => Self::Stopped { why: cause(&why) },
+            Self::Failed { cause: text, code, blames } => Self::Failed { cause: cause(&text), code, blames },
+        }
+    }
 }
 
 /// Daemon to host: end your part in order, and exit.

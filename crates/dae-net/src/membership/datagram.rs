@@ -1,45 +1,48 @@
 //! [`Sealer`]: datagrams that only the holders of a key can make or read.
 
-use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use chacha20poly1305::aead::{AeadInPlace, KeyInit};
+use chacha20poly1305::{Tag, XChaCha20Poly1305, XNonce};
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Bytes by which a sealed datagram is longer: a nonce before, a tag after.
-pub(super) const OVERHEAD: usize = NONCE_LEN + 16;
+const NONCE_LEN: usize = 24;
+const TAG_LEN: usize = 16;
 
-/// A datagram is `nonce | AES-256-GCM(plain)`. The nonce is random: 12 bytes are enough for 2^32 datagrams at odds of
-/// 2^-32 that two are ever the same, and no counter survives a restart. A datagram that is sent again by somebody
-/// else is harmless: it holds heartbeats and versions that have been seen.
+/// Bytes by which a sealed datagram is longer: a nonce before, a tag after.
+pub(super) const OVERHEAD: usize = NONCE_LEN + TAG_LEN;
+
+/// A datagram is `nonce | XChaCha20-Poly1305(plain)`. The nonce is random, and its 24 bytes are enough for all nodes of a
+/// cluster to share one key for ever; no counter survives a restart. A datagram that is sent again by somebody else is
+/// harmless: it holds heartbeats and versions that have been seen.
 pub(super) struct Sealer {
-    key: LessSafeKey,
+    cipher: XChaCha20Poly1305,
     random: SystemRandom,
 }
 
 impl Sealer {
-    /// `None` if the cipher refuses the key, which no 32 bytes can make it do.
-    pub fn new(key: &[u8; 32]) -> Option<Self> {
-        let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key).ok()?);
-        Some(Self { key, random: SystemRandom::new() })
+    pub fn new(key: &[u8; 32]) -> Self {
+        Self { cipher: XChaCha20Poly1305::new(key.into()), random: SystemRandom::new() }
     }
 
     /// `None` if the system has no random bytes.
     pub fn seal(&self, plain: &[u8], sealed: &mut Vec<u8>) -> Option<()> {
-        let mut nonce = [0; NONCE_LEN];
+        let mut nonce = XNonce::default();
         self.random.fill(&mut nonce).ok()?;
         sealed.clear();
         sealed.extend_from_slice(&nonce);
         sealed.extend_from_slice(plain);
         let (_, text) = sealed.split_at_mut(NONCE_LEN);
-        let nonce = Nonce::assume_unique_for_key(nonce);
-        let tag = self.key.seal_in_place_separate_tag(nonce, Aad::empty(), text).ok()?;
-        sealed.extend_from_slice(tag.as_ref());
+        let tag = self.cipher.encrypt_in_place_detached(&nonce, &[], text).ok()?;
+        sealed.extend_from_slice(&tag);
         Some(())
     }
 
     /// What was sealed, if it was sealed with this key.
     pub fn open<'a>(&self, sealed: &'a mut [u8]) -> Option<&'a [u8]> {
-        let (nonce, text) = sealed.split_at_mut_checked(NONCE_LEN)?;
-        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-        self.key.open_in_place(nonce, Aad::empty(), text).ok().map(|plain| &*plain)
+        let (nonce, rest) = sealed.split_at_mut_checked(NONCE_LEN)?;
+        let (text, tag) = rest.split_at_mut_checked(rest.len().checked_sub(TAG_LEN)?)?;
+        let (nonce, tag) = (XNonce::from_slice(nonce), Tag::from_slice(tag));
+        self.cipher.decrypt_in_place_detached(nonce, &[], text, tag).ok()?;
+        Some(text)
     }
 }
 
@@ -49,7 +52,7 @@ mod tests {
 
     #[test]
     fn opens_what_its_key_sealed_and_nothing_else() {
-        let (sealer, other) = (Sealer::new(&[1; 32]).unwrap(), Sealer::new(&[2; 32]).unwrap());
+        let (sealer, other) = (Sealer::new(&[1; 32]), Sealer::new(&[2; 32]));
         for plain in [&b""[..], b"news", &[7; 60_000]] {
             let mut sealed = Vec::new();
             sealer.seal(plain, &mut sealed).unwrap();

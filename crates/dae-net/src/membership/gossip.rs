@@ -102,8 +102,7 @@ impl Membership {
     pub async fn start(cluster: &Cluster, me: Myself, socket: UdpSocket) -> Result<Self, MembershipError> {
         check(&me.facts)?;
         let listen_addr = socket.local_addr()?;
-        let sealer = Sealer::new(&cluster.datagram_key())
-            .ok_or_else(|| MembershipError::Gossip("the cipher refused the key".to_owned()))?;
+        let sealer = Sealer::new(&cluster.datagram_key());
         let counts = Arc::new(Counts::default());
         let transport = SealedTransport::new(socket, sealer, counts.clone());
         let config = ChitchatConfig {

@@ -103,10 +103,8 @@ impl Roster {
             _ if row.was_member => MemberEvent::Returned { after: MemberState::Left },
             _ => MemberEvent::Joined,
         };
-        if row.state != MemberState::Suspected {
-            // What was heard before, or not heard, says nothing about a member.
-            row.pulse.forgive(row.pulse.silence(now), now);
-        }
+        // It has just proved that it is there, whatever was heard of it before, or not heard.
+        row.pulse.forgive(row.pulse.silence(now), now);
         row.was_member = true;
         self.set(id, event);
     }

@@ -114,18 +114,27 @@ impl Daemon {
         }
     }
 
+    /// Whether the job was told to stop.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.stopped.borrow().is_some()
+    }
+
     /// Tells the daemon how far it is, until it is dropped.
-    pub(super) async fn follow(&self, board: Arc<Board>, total: u64) -> Infallible {
+    pub(super) async fn follow(&self, board: &Board, total: u64, speed: &mut Speed) -> Infallible {
         let mut ticks = tokio::time::interval(TELL_EVERY);
-        let mut speed = Speed::new();
         loop {
             ticks.tick().await;
-            let now = board.read();
-            let samples_per_s = speed.of(now.samples);
-            let progress = Progress { step: now.step, total, loss: now.loss, samples_per_s };
-            // One that is not taken is made up for by the next.
-            let _ = self.node.tell(HostProgress { job: self.job.clone(), progress });
+            self.progress(board, total, speed);
         }
+    }
+
+    /// Tells the daemon how far it is.
+    pub(super) fn progress(&self, board: &Board, total: u64, speed: &mut Speed) {
+        let now = board.read();
+        let samples_per_s = speed.of(now.samples);
+        let progress = Progress { step: now.step, total, loss: now.loss, samples_per_s };
+        // One that is not taken is made up for by the next.
+        let _ = self.node.tell(HostProgress { job: self.job.clone(), progress });
     }
 
     /// Tells how it ended, and waits until the daemon knows.

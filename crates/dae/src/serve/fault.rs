@@ -36,6 +36,6 @@ impl Fault {
     /// As the daemon is told.
     pub(super) fn outcome(&self) -> Outcome {
         let Failure { exit, report } = &self.failure;
-        Outcome::Failed { cause: report.to_string(), code: *exit as u8, blames: self.blames }
+        Outcome::Failed { cause: report.to_string(), code: *exit as u8, blames: self.blames }.plain()
     }
 }

@@ -5,6 +5,7 @@ use crate::across::{Meeting, SealedPeers};
 use crate::exit::Failure;
 use crate::host::Host;
 use crate::prepare::{Prepared, prepare};
+use crate::progress::Speed;
 use crate::signals::Interrupted;
 use crate::{place, training};
 use dae_actor::System;
@@ -79,6 +80,7 @@ impl Part {
         }
         let (start, interrupted) = (Instant::now(), Interrupted::default());
         let (board, total) = (job.board.clone(), job.total_steps());
+        let mut speed = Speed::new();
         let trained = training::train(host, job, &prepared.plan, system, |handle| {
             interrupted.listen(handle, &ProgressBar::hidden());
             let (stopped, handle) = (daemon.stopped(), handle.clone());
@@ -88,21 +90,26 @@ impl Part {
             None => trained.await,
             Some(_) => tokio::select! {
                 report = trained => report,
-                never = daemon.follow(board, total) => match never {},
+                never = daemon.follow(&board, total, &mut speed) => match never {},
             },
         };
+        if folder.is_some() {
+            daemon.progress(&board, total, &mut speed);
+        }
         let report = report.map_err(|e| Fault::of(e, &hosts))?;
         if let Some(folder) = &folder {
             training::close(host, &prepared, folder, &report, start.elapsed())?;
         }
-        ended(report, &hosts)
+        ended(report, &hosts, interrupted.get() || daemon.has_stopped())
     }
 }
 
-fn ended(report: Report, hosts: &[HostSpot]) -> Result<Outcome, Fault> {
+/// How it ended for the daemon: what an actor of its own stopped is done, as in a run on one machine.
+fn ended(report: Report, hosts: &[HostSpot], asked: bool) -> Result<Outcome, Fault> {
     match report.how {
         Ended::Finished => Ok(Outcome::Done),
-        Ended::Stopped(why) => Ok(Outcome::Stopped { why }),
+        Ended::Stopped(why) if asked => Ok(Outcome::Stopped { why }),
+        Ended::Stopped(_) => Ok(Outcome::Done),
         Ended::Failed(cause) => Err(Fault::felt(Failure::failed(cause), report.lost.as_deref(), hosts)),
     }
 }
