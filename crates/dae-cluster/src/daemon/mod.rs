@@ -189,7 +189,7 @@ fn start_with(backend: Backend, settings: &Settings) -> Result<Box<dyn Discovery
     Ok(match backend {
         Backend::Mdns => Box::new(settings.iface.as_ref().map_or_else(Mdns::new, Mdns::on)),
         #[cfg(feature = "avahi")]
-        Backend::Avahi => Box::new(dae_net::Avahi::new()),
+        Backend::Avahi => Box::new(dae_net::Avahi),
         #[cfg(not(feature = "avahi"))]
         Backend::Avahi => {
             return Err(DaemonError::Settings { what: "avahi is not built in".into(), fix: "choose mdns" });
