@@ -5,7 +5,7 @@ use crate::protocol::hosts::{ActorLine, ListActors};
 use crate::protocol::jobs::{
     ActorRows, ActorsOf, Follow, JobRows, ListJobs, News, ProcessActors, StopAnswer, StopJob,
 };
-use dae_actor::{ActorRef, AskError, Context, Handler, Message, Reply, ReplyTo, reply};
+use dae_actor::{ActorRef, Context, Handler, Message, Reply, ReplyTo, reply};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
@@ -168,15 +168,7 @@ impl NodeActor {
             for name in nodes.into_iter().map(|node| node.name).filter(|name| *name != node.me.name) {
                 let there = node.node(&name);
                 let message = message.clone();
-                asks.spawn_local(async move {
-                    let answer = match there {
-                        Some(there) => {
-                            later(&there, message, OTHERS).await.map_err(|error| error.to_string())
-                        }
-                        None => Err("there is no connection to it".into()),
-                    };
-                    (name, answer)
-                });
+                asks.spawn_local(async move { (name, answer(there, message).await) });
             }
             let answers = async move {
                 let mut answers = asks.join_all().await;
@@ -246,14 +238,7 @@ impl NodeActor {
             self.jobs.found.clear();
         }
         self.jobs.found.insert(job.clone(), home.clone());
-        let there = self.node(&home);
-        let asked = async move {
-            match there {
-                Some(there) => later(&there, message, OTHERS).await.map_err(|error| error.to_string()),
-                None => Err("there is no connection to it".into()),
-            }
-        };
-        context.spawn(asked, move |node, answer, _| {
+        context.spawn(answer(self.node(&home), message), move |node, answer, _| {
             let answer = answer.unwrap_or_else(|why| {
                 node.jobs.found.remove(&job);
                 unknown(format!("the home of {job}, {home}, does not answer: {why}"))
@@ -263,12 +248,14 @@ impl NodeActor {
     }
 }
 
-/// Asks a question that is answered in a later turn.
-async fn later<M, T>(to: &ActorRef<NodeActor>, message: M, deadline: Duration) -> Result<T, AskError>
+/// What another daemon says to a question that it answers in a later turn, or why there is no answer.
+async fn answer<M, T>(there: Option<ActorRef<NodeActor>>, message: M) -> Result<T, String>
 where
     M: Message<Reply = Reply<T>>,
     NodeActor: Handler<M>,
     T: Send + 'static,
 {
-    to.ask(message, deadline).await?.within(deadline).await
+    let there = there.ok_or("there is no connection to it")?;
+    let reply = there.ask(message, OTHERS).await.map_err(|error| error.to_string())?;
+    reply.within(OTHERS).await.map_err(|error| error.to_string())
 }

@@ -24,8 +24,11 @@ impl Record {
         let addresses: Vec<String> =
             me.addresses.iter().take(MOST_ADDRESSES).map(ToString::to_string).collect();
         let (lowest, highest) = me.versions;
-        let txt =
-            vec![("v", format!("{lowest}-{highest}")), ("tag", hex(&me.tag)), ("a", addresses.join(","))];
+        let txt = vec![
+            ("v", format!("{lowest}-{highest}")),
+            ("tag", crate::hex::of(&me.tag)),
+            ("a", addresses.join(",")),
+        ];
         Self { instance: instance(&me.name, &me.id.to_string()), txt }
     }
 
@@ -65,10 +68,6 @@ fn instance(name: &str, id: &str) -> String {
         instance.pop();
     }
     format!("{instance}-{id}")
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
