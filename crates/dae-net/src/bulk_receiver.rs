@@ -115,8 +115,16 @@ impl BulkReceiver {
                 front.copy_from_slice(&plain[..taken]);
                 self.records.consume(taken);
                 into = rest;
-            } else if !self.records.open()? {
-                self.read()?;
+                continue;
+            }
+            match self.records.next_bytes()? {
+                Some(bytes) if bytes <= into.len() => {
+                    let (front, rest) = std::mem::take(&mut into).split_at_mut(bytes);
+                    self.records.open_into(front)?;
+                    into = rest;
+                }
+                _ if self.records.open()? => {}
+                _ => self.read()?,
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ring::hkdf;
+use aws_lc_rs::hkdf;
 
 use crate::key::ClusterKey;
 
@@ -57,8 +57,10 @@ impl Cluster {
 
     /// Tells the name apart in the clear, so that who has the wrong key can be told so.
     pub(crate) fn name_tag(&self) -> [u8; 8] {
-        let digest =
-            ring::digest::digest(&ring::digest::SHA256, format!("dae cluster {}", self.name).as_bytes());
+        let digest = aws_lc_rs::digest::digest(
+            &aws_lc_rs::digest::SHA256,
+            format!("dae cluster {}", self.name).as_bytes(),
+        );
         let mut tag = [0; 8];
         tag.iter_mut().zip(digest.as_ref()).for_each(|(to, from)| *to = *from);
         tag

@@ -82,6 +82,13 @@ impl Decoder {
         Ok(None)
     }
 
+    /// Room for the next `bytes` of the stream, where all of them belong to the part that is arriving and do not
+    /// complete it: who can put them there spares a copy. They count as taken.
+    pub(crate) fn room(&mut self, bytes: usize) -> Option<&mut [u8]> {
+        let within = matches!(self.stage, Stage::Part { .. }) && self.poison.is_none();
+        (within && bytes < self.piece.missing()).then(|| self.piece.grow(bytes))
+    }
+
     /// Says whether the stream may end here, between two frames.
     ///
     /// # Errors
@@ -159,19 +166,35 @@ impl Piece {
         Self { bytes: Vec::new(), wanted }
     }
 
+    fn missing(&self) -> usize {
+        self.wanted - self.bytes.len()
+    }
+
     /// Takes what is missing off the front of `input`; true once nothing is.
     fn fill(&mut self, input: &mut &[u8]) -> bool {
-        let taken = input.len().min(self.wanted - self.bytes.len());
+        let taken = input.len().min(self.missing());
         let (front, rest) = input.split_at(taken);
-        let length = self.bytes.len() + taken;
+        self.reserve(taken);
+        self.bytes.extend_from_slice(front);
+        *input = rest;
+        self.missing() == 0
+    }
+
+    /// Adds so many bytes, which are not more than are missing, to be written to.
+    fn grow(&mut self, bytes: usize) -> &mut [u8] {
+        self.reserve(bytes);
+        let before = self.bytes.len();
+        self.bytes.resize(before + bytes, 0);
+        &mut self.bytes[before..]
+    }
+
+    fn reserve(&mut self, more: usize) {
+        let length = self.bytes.len() + more;
         if length > self.bytes.capacity() {
             // Twice what has arrived, so that a promised gigabyte costs its sender a gigabyte.
             let room = (2 * length).max(Self::FIRST_BYTES).min(self.wanted);
             self.bytes.reserve_exact(room - self.bytes.len());
         }
-        self.bytes.extend_from_slice(front);
-        *input = rest;
-        length == self.wanted
     }
 }
 

@@ -60,7 +60,11 @@ impl LinkReceiver {
                 if let Some(frame) = decoded? {
                     return Ok(Some(frame));
                 }
-                if !this.records.open()? {
+                if let Some(bytes) = this.records.next_bytes()?
+                    && let Some(room) = this.decoder.room(bytes)
+                {
+                    this.records.open_into(room)?;
+                } else if !this.records.open()? {
                     return Ok(None);
                 }
             }

@@ -1,7 +1,7 @@
 //! [`Cipher`]: seals and opens the records of one direction of a link.
 
-use ring::aead::{self, AES_256_GCM, Aad, LessSafeKey, UnboundKey};
-use ring::error::Unspecified;
+use aws_lc_rs::aead::{self, AES_256_GCM, Aad, LessSafeKey, UnboundKey};
+use aws_lc_rs::error::Unspecified;
 
 use crate::link_error::LinkError;
 
@@ -19,8 +19,8 @@ const RECORDS_PER_KEY: u64 = 1 << 20;
 
 /// The transport cipher of Noise (AESGCM) for one direction: counts its records, and takes a new key now and then.
 ///
-/// `snow` makes the keys and would seal as well; done with ring here, nothing is zeroed or copied twice, and the two
-/// directions are independent, so that two tasks or threads can have one each.
+/// `snow` makes the keys and would seal as well; done with AWS-LC here it is half as fast again as with ring, bulk is
+/// opened to where it is wanted, and the two directions are independent, so that two tasks or threads can have one each.
 pub(crate) struct Cipher {
     key: LessSafeKey,
     raw: [u8; 32],
@@ -54,6 +54,15 @@ impl Cipher {
         let nonce = self.next()?;
         let plain = self.key.open_in_place(nonce, Aad::empty(), record);
         plain.map(|plain| plain.len()).map_err(|Unspecified| LinkError::Forged { bytes })
+    }
+
+    /// Opens a record (without its length) into `out`, which is as long as what it holds.
+    pub(crate) fn open_into(&mut self, record: &[u8], out: &mut [u8]) -> Result<(), LinkError> {
+        let bytes = record.len();
+        let forged = |Unspecified| LinkError::Forged { bytes };
+        let (sealed, tag) = record.split_last_chunk::<TAG_BYTES>().ok_or(LinkError::Forged { bytes })?;
+        let nonce = self.next()?;
+        self.key.open_separate_gather(nonce, Aad::empty(), sealed, tag, out).map_err(forged)
     }
 
     fn next(&mut self) -> Result<aead::Nonce, LinkError> {

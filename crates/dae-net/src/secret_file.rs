@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use ring::rand::{SecureRandom as _, SystemRandom};
+use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 
 use crate::hex;
 

@@ -1,8 +1,8 @@
 //! [`Sealer`]: datagrams that only the holders of a key can make or read.
 
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use chacha20poly1305::aead::{AeadInPlace, KeyInit};
 use chacha20poly1305::{Tag, XChaCha20Poly1305, XNonce};
-use ring::rand::{SecureRandom, SystemRandom};
 
 const NONCE_LEN: usize = 24;
 const TAG_LEN: usize = 16;
