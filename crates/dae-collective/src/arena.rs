@@ -1,9 +1,9 @@
 //! The arena: parameters, optimizer state and a gradient slot per rank, flat and shared by a node's workers.
 
-use crate::{Barrier, Broken, Contribution, FlatBuffer, Member};
+use crate::{Barrier, Broken, Contribution, FlatBuffer, Member, Scale};
 use std::cell::UnsafeCell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -39,11 +39,18 @@ pub(crate) fn cut(len: usize, pieces: usize, n: usize) -> Range<usize> {
     edge(n)..edge(n + 1)
 }
 
+/// A number that ranks sum in the middle of a step.
+#[derive(Clone, Copy)]
+pub(crate) enum Scalar {
+    Float(f64),
+    Integer(i128),
+}
+
 /// What one rank publishes; alone on its cache lines.
 #[repr(align(128))]
 pub(crate) struct Desk {
     pub(crate) contribution: UnsafeCell<Contribution>,
-    pub(crate) scalar: UnsafeCell<f64>,
+    pub(crate) scalar: UnsafeCell<Scalar>,
     pub(crate) finite: AtomicBool,
     pub(crate) begun: AtomicU64,
     pub(crate) done: AtomicU64,
@@ -61,6 +68,7 @@ unsafe impl Sync for Desk {}
 pub(crate) struct Copy {
     pub(crate) params: FlatBuffer,
     pub(crate) state: Vec<FlatBuffer>,
+    pub(crate) scale: AtomicI32,
     /// How many write to it, or [`TAKEN`] while it is read.
     uses: AtomicUsize,
 }
@@ -112,6 +120,34 @@ impl Round {
 pub(crate) const PERIODIC: usize = 0;
 pub(crate) const FINAL: usize = 1;
 
+/// What sums take that do not depend on the order of their terms.
+pub(crate) struct Exact {
+    /// A slot for each rank, where it adds up its terms.
+    pub(crate) slots: Vec<FlatBuffer<i64>>,
+    /// The number of terms in a step's sum, over all ranks of all nodes.
+    pub(crate) terms: usize,
+    /// The [`Scale`] of the next step.
+    pub(crate) scale: AtomicI32,
+}
+
+impl Exact {
+    /// Whether the terms, of which the contributions tell the largest, have to be given again at another scale; and the
+    /// scale to go on with.
+    pub(crate) fn judge(&self, scale: Scale, contributions: &[Contribution]) -> (bool, Scale) {
+        let larger =
+            |peak: f32, c: &Contribution| if peak.is_nan() || c.peak <= peak { peak } else { c.peak };
+        let peak = contributions.iter().fold(0.0, larger);
+        if !peak.is_finite() {
+            // Nobody applies that step; what follows it is like what went before.
+            (false, scale)
+        } else if scale.fits(peak, self.terms) {
+            (false, scale.after(peak, self.terms))
+        } else {
+            (true, Scale::for_peak(peak, self.terms))
+        }
+    }
+}
+
 /// The shared memory of a group of workers on one node.
 ///
 /// A step has two phases, each closed by a barrier. *Gradient*: every rank reads the parameters and writes its own
@@ -121,6 +157,7 @@ pub struct Arena {
     pub(crate) params: FlatBuffer,
     pub(crate) state: Vec<FlatBuffer>,
     pub(crate) slots: Vec<FlatBuffer>,
+    pub(crate) exact: Option<Exact>,
     pub(crate) desks: Vec<Desk>,
     pub(crate) copies: [Copy; 2],
     pub(crate) stop: AtomicBool,
@@ -139,17 +176,41 @@ impl Arena {
 
     /// As [`Arena::new`], on one of several nodes: its ranks are called `first` and following, of all nodes' ranks.
     pub fn on_node(first: usize, len: usize, states: usize, world: usize, stall: Duration) -> Arc<Self> {
+        Arc::new(Self::make(first, len, states, world, stall))
+    }
+
+    /// As [`Arena::on_node`], with sums that do not depend on the order of their terms, of which each step has `terms`
+    /// over all ranks of all nodes: [`Member::fold`] adds one.
+    pub fn exact(
+        first: usize,
+        len: usize,
+        states: usize,
+        world: usize,
+        stall: Duration,
+        terms: usize,
+    ) -> Arc<Self> {
+        let slots = (0..world).map(|_| FlatBuffer::zeroed(len)).collect();
+        let exact = Exact { slots, terms, scale: AtomicI32::new(Scale::UNKNOWN.to_number()) };
+        Arc::new(Self { exact: Some(exact), ..Self::make(first, len, states, world, stall) })
+    }
+
+    fn make(first: usize, len: usize, states: usize, world: usize, stall: Duration) -> Self {
         let buffers = |n: usize| (0..n).map(|_| FlatBuffer::zeroed(len)).collect::<Vec<_>>();
-        let copy =
-            || Copy { params: FlatBuffer::zeroed(len), state: buffers(states), uses: AtomicUsize::new(0) };
-        Arc::new(Self {
+        let copy = || Copy {
+            params: FlatBuffer::zeroed(len),
+            state: buffers(states),
+            scale: AtomicI32::new(0),
+            uses: AtomicUsize::new(0),
+        };
+        Self {
+            exact: None,
             params: FlatBuffer::zeroed(len),
             state: buffers(states),
             slots: buffers(world),
             desks: (0..world)
                 .map(|_| Desk {
                     contribution: UnsafeCell::default(),
-                    scalar: UnsafeCell::new(0.0),
+                    scalar: UnsafeCell::new(Scalar::Float(0.0)),
                     finite: AtomicBool::new(true),
                     begun: AtomicU64::new(0),
                     done: AtomicU64::new(0),
@@ -164,7 +225,14 @@ impl Arena {
             base: AtomicU64::new(0),
             stall,
             first,
-        })
+        }
+    }
+
+    /// Where the next order-free sum has its binary point; [`Scale::UNKNOWN`] where there are none.
+    pub fn scale(&self) -> Scale {
+        self.exact
+            .as_ref()
+            .map_or(Scale::UNKNOWN, |exact| Scale::from_number(exact.scale.load(Ordering::Acquire)))
     }
 
     /// What its first rank is called: 0, unless other nodes come before.
@@ -266,7 +334,8 @@ impl Arena {
         Ok(())
     }
 
-    /// Sets parameters and optimizer state as of `step` committed steps, before anybody joins.
+    /// Sets parameters and optimizer state as of `step` committed steps, and the scale of the next order-free sum,
+    /// before anybody joins.
     ///
     /// # Errors
     /// If somebody is inside.
@@ -274,7 +343,7 @@ impl Arena {
     /// # Panics
     /// If lengths differ from the arena's; the caller checked them against the layout.
     #[allow(unsafe_code)]
-    pub fn load(&self, step: u64, params: &[f32], state: &[&[f32]]) -> Result<(), ArenaError> {
+    pub fn load(&self, step: u64, params: &[f32], state: &[&[f32]], scale: Scale) -> Result<(), ArenaError> {
         let mut round = self.round();
         self.empty()?;
         assert_eq!(state.len(), self.state.len(), "one buffer for each of the optimizer's states");
@@ -291,6 +360,9 @@ impl Arena {
             desk.done.store(0, Ordering::Release);
         }
         self.base.store(step, Ordering::Release);
+        if let Some(exact) = &self.exact {
+            exact.scale.store(scale.to_number(), Ordering::Release);
+        }
         self.form(&mut round);
         Ok(())
     }

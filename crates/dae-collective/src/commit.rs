@@ -13,11 +13,14 @@ pub struct Contribution {
     pub snapshot: bool,
     /// Time spent computing before the wait, in seconds: the only place where a slow rank can be seen.
     pub compute_s: f64,
+    /// The largest magnitude in its gradient, where somebody wants to know it before the step is applied: for an
+    /// order-free sum that of its terms. 0 otherwise.
+    pub peak: f32,
 }
 
 impl Contribution {
     /// The length of its encoding.
-    pub(crate) const BYTES: usize = 25;
+    pub(crate) const BYTES: usize = 29;
 
     /// For other nodes: little-endian, the two flags last.
     pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
@@ -25,15 +28,27 @@ impl Contribution {
         for (number, into) in [self.weight, self.loss, self.compute_s].iter().zip(bytes.chunks_mut(8)) {
             into.copy_from_slice(&number.to_le_bytes());
         }
-        bytes[24] = u8::from(self.stop) | u8::from(self.snapshot) << 1;
+        bytes[24..28].copy_from_slice(&self.peak.to_le_bytes());
+        bytes[28] = u8::from(self.stop) | u8::from(self.snapshot) << 1;
         bytes
     }
 
     pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
         let numbers = bytes.as_chunks().0;
         let [weight, loss, compute_s] = [0, 1, 2].map(|n| f64::from_le_bytes(numbers[n]));
-        Self { weight, loss, stop: bytes[24] & 1 != 0, snapshot: bytes[24] & 2 != 0, compute_s }
+        let [.., a, b, c, d, flags] = *bytes;
+        let peak = f32::from_le_bytes([a, b, c, d]);
+        Self { weight, loss, stop: flags & 1 != 0, snapshot: flags & 2 != 0, compute_s, peak }
     }
+}
+
+/// Whose numbers spoil a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Culprit {
+    /// The rank.
+    pub rank: usize,
+    /// Which of its numbers: `loss` or `gradient`.
+    pub what: &'static str,
 }
 
 /// The decision on a step: a pure function of all contributions, hence the same on every rank.
@@ -47,8 +62,8 @@ pub struct Commit {
     pub stop: bool,
     /// Whether everybody copies its slice of the state after this step.
     pub snapshot: bool,
-    /// The first rank whose loss is not a finite number: nobody applies the step.
-    pub culprit: Option<usize>,
+    /// The first rank whose loss, or gradient as far as that is known, is not finite: nobody applies the step.
+    pub culprit: Option<Culprit>,
     /// The rank that computed longest, and how long in seconds.
     pub slowest: (usize, f64),
 }
@@ -63,8 +78,9 @@ impl Commit {
             commit.loss += c.loss;
             commit.stop |= c.stop;
             commit.snapshot |= c.snapshot;
-            if !c.loss.is_finite() && commit.culprit.is_none() {
-                commit.culprit = Some(rank);
+            let what = if c.loss.is_finite() { "gradient" } else { "loss" };
+            if !(c.loss.is_finite() && c.peak.is_finite()) && commit.culprit.is_none() {
+                commit.culprit = Some(Culprit { rank, what });
             }
             if c.compute_s > commit.slowest.1 {
                 commit.slowest = (rank, c.compute_s);
@@ -92,13 +108,23 @@ mod tests {
     #[test]
     fn one_bad_loss_stops_all_and_is_named() {
         let c = |loss| Contribution { weight: 1.0, loss, ..Default::default() };
-        assert_eq!(Commit::decide(&[c(1.0), c(f64::NAN), c(f64::INFINITY)]).culprit, Some(1));
-        assert_eq!(Commit::decide(&[c(1.0), c(2.0)]).culprit, None);
+        let culprit = |all: &[Contribution]| Commit::decide(all).culprit.map(|c| (c.rank, c.what));
+        assert_eq!(culprit(&[c(1.0), c(f64::NAN), c(f64::INFINITY)]), Some((1, "loss")));
+        assert_eq!(culprit(&[c(1.0), c(2.0)]), None);
+        let gradient = Contribution { peak: f32::INFINITY, ..c(1.0) };
+        assert_eq!(culprit(&[c(1.0), gradient]), Some((1, "gradient")));
     }
 
     #[test]
     fn bytes_say_the_same() {
-        let c = Contribution { weight: 3.0, loss: -0.1, stop: true, snapshot: false, compute_s: 1e-9 };
+        let c = Contribution {
+            weight: 3.0,
+            loss: -0.1,
+            stop: true,
+            snapshot: false,
+            compute_s: 1e-9,
+            peak: 3e-7,
+        };
         assert_eq!(Contribution::from_bytes(&c.to_bytes()), c);
         let c = Contribution { stop: false, snapshot: true, ..c };
         assert_eq!(Contribution::from_bytes(&c.to_bytes()), c);

@@ -8,6 +8,7 @@
 //! | `commit` | [`Contribution`] of each rank and the [`Commit`] all ranks decide alike from them |
 //! | `arena` | [`Arena`]: parameters, optimizer state and a gradient slot per rank |
 //! | `member` | [`Member`]: one rank's hand in the arena: its slot, the reduce, its slice |
+//! | `exact` | [`Scale`]: sums of integers, which do not depend on the order of their terms |
 //! | `peers` | [`Peers`]: the other nodes, as one local rank sees them |
 //! | `across` | one rank's part in the sum over all nodes |
 //! | `memory_peers` | [`MemoryPeers`]: nodes that are threads of one process, for tests |
@@ -17,6 +18,7 @@ mod arena;
 mod barrier;
 mod buffer;
 mod commit;
+mod exact;
 mod member;
 mod memory_peers;
 mod peers;
@@ -25,7 +27,8 @@ mod snapshot;
 pub use arena::{Arena, ArenaError};
 pub use barrier::{Barrier, Broken};
 pub use buffer::FlatBuffer;
-pub use commit::{Commit, Contribution};
+pub use commit::{Commit, Contribution, Culprit};
+pub use exact::{Scale, sum_of_squares};
 pub use member::{Apply, Member};
 pub use memory_peers::MemoryPeers;
 pub use peers::{Incoming, Outgoing, Peers, Phase, Tag};

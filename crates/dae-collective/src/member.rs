@@ -1,8 +1,8 @@
 //! One rank's hand in the arena.
 
 use crate::across::Across;
-use crate::arena::{Desk, FINAL, PERIODIC, cut};
-use crate::{Arena, Barrier, Broken, Contribution, Peers, Snapshot};
+use crate::arena::{Desk, FINAL, PERIODIC, Scalar, cut};
+use crate::{Arena, Barrier, Broken, Contribution, Peers, Scale, Snapshot};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,6 +21,8 @@ pub struct Member {
     left: bool,
     /// Its links to other nodes, if there are any.
     across: Option<Across>,
+    /// Where the terms of this step's order-free sum have their binary point.
+    scale: Scale,
 }
 
 /// A wait for a rank of this node that may itself be waiting for another node, twice in a step, has so many times the
@@ -44,13 +46,17 @@ pub struct Apply<'a> {
     turn: u64,
     sum: Sum,
     nodes: usize,
+    /// The terms of an order-free sum could not be added at the scale they were given in: there are no gradients, nobody
+    /// applies the step, and all give them again.
+    pub again: bool,
     /// What every rank of every node contributed, in rank order.
     pub contributions: &'a [Contribution],
     /// This rank's slice of the parameters.
     pub params: &'a mut [f32],
     /// This rank's slice of each optimizer buffer.
     pub state: Vec<&'a mut [f32]>,
-    /// The same slice of every rank's gradient, in rank order; over several nodes their sum alone.
+    /// The same slice of every rank's gradient, in rank order; over several nodes, or in an order-free sum, their sum
+    /// alone.
     pub grads: Vec<&'a [f32]>,
 }
 
@@ -72,8 +78,23 @@ impl Apply<'_> {
     ///
     /// # Errors
     /// If the group breaks meanwhile, for the second sum of a step, or if a rank finished the step without it.
-    #[allow(unsafe_code)]
     pub fn sum(&mut self, mine: f64) -> Result<f64, Broken> {
+        let all = self.gather(Scalar::Float(mine))?;
+        Ok(all.map(|n| if let Scalar::Float(x) = n { x } else { 0.0 }).sum())
+    }
+
+    /// As [`Apply::sum`], of integers: in whatever order.
+    ///
+    /// # Errors
+    /// As [`Apply::sum`].
+    pub fn sum_exact(&mut self, mine: i128) -> Result<i128, Broken> {
+        let all = self.gather(Scalar::Integer(mine))?;
+        Ok(all.map(|n| if let Scalar::Integer(x) = n { x } else { 0 }).fold(0, i128::wrapping_add))
+    }
+
+    /// One number of each rank of this node, in rank order.
+    #[allow(unsafe_code)]
+    fn gather(&mut self, mine: Scalar) -> Result<impl Iterator<Item = Scalar> + use<'_>, Broken> {
         if self.sum != Sum::None {
             let rank = self.arena.first_rank() + self.rank;
             return Err(Broken::Left { rank, cause: "it asked for two sums in one step".into() });
@@ -95,7 +116,7 @@ impl Apply<'_> {
         }
         self.sum = Sum::Done;
         // SAFETY: as above.
-        Ok(self.arena.desks.iter().map(|d| unsafe { *d.scalar.get() }).sum())
+        Ok(self.arena.desks.iter().map(|d| unsafe { *d.scalar.get() }))
     }
 }
 
@@ -108,7 +129,8 @@ impl Member {
         for turn in desk.copied.iter().chain([&desk.summed]) {
             turn.store(0, Ordering::Release);
         }
-        Self { arena, barrier, rank, slice, turn: 1, whole: true, left: false, across: None }
+        let scale = arena.scale();
+        Self { arena, barrier, rank, slice, turn: 1, whole: true, left: false, across: None, scale }
     }
 
     /// The same rank, summing over several nodes: all ranks of all nodes by links of their own, or none.
@@ -169,6 +191,20 @@ impl Member {
         unsafe { slot.slice_mut(0..slot.len()) }
     }
 
+    /// Adds what is in the slot to this rank's terms of the step's order-free sum, as the first of them or as one more.
+    /// Returns its largest magnitude; the largest of all goes into the contribution's `peak`.
+    ///
+    /// # Panics
+    /// If the arena has no order-free sums, or a reduce was cut short ([`Member::broken`]).
+    pub fn fold(&mut self, first: bool) -> f32 {
+        assert!(self.whole, "the slot of a group that broke");
+        let exact = self.arena.exact.as_ref().expect("an arena with order-free sums");
+        let (slot, terms) = (&self.arena.slots[self.rank], &exact.slots[self.rank]);
+        // SAFETY: as for `slot`; others read the terms in the apply phase only, too.
+        let (slot, terms) = unsafe { (slot.slice(0..slot.len()), terms.slice_mut(0..terms.len())) };
+        self.scale.fold(first, slot, terms)
+    }
+
     /// Where the flat parameters lie, for tensors that are views of them. Valid as long as the arena.
     /// Reading through it is sound exactly while a borrow of [`Member::params`] would be.
     pub fn params_ptr(&self) -> *const f32 {
@@ -223,7 +259,7 @@ impl Member {
         mine: Contribution,
         apply: impl FnOnce(&mut Apply<'_>) -> Result<(D, Option<bool>), Broken>,
     ) -> Result<(D, Option<usize>), Broken> {
-        let Self { arena, barrier, rank, slice, turn, across, .. } = self;
+        let Self { arena, barrier, rank, slice, turn, across, scale, .. } = self;
         let (rank, turn) = (*rank, *turn);
         let desk = &arena.desks[rank];
         // SAFETY: written by its own rank before the barrier, read by all after it, and written again only after
@@ -234,13 +270,27 @@ impl Member {
         let mut all: Vec<Contribution> =
             arena.desks.iter().map(|d| unsafe { *d.contribution.get() }).collect();
         let range = || slice.clone();
-        // SAFETY: in the apply phase nobody writes to any slot.
-        let mut grads: Vec<_> = arena.slots.iter().map(|b| unsafe { b.slice(range()) }).collect();
-        let mut nodes = 1;
-        if let Some(across) = across {
-            all = across.reduce(turn, &grads, &all)?;
-            (grads, nodes) = (vec![across.reduced()], across.nodes());
-        }
+        let (mut nodes, mut again, mut next) = (1, false, *scale);
+        let grads: Vec<&[f32]> = if let Some(exact) = &arena.exact {
+            (again, next) = exact.judge(*scale, &all);
+            // SAFETY: in the apply phase nobody writes to any rank's terms.
+            let terms: Vec<_> = exact.slots.iter().map(|b| unsafe { b.slice(range()) }).collect();
+            // SAFETY: where sums are order-free nobody reads another rank's slot, and this rank's own is not in use.
+            let total = unsafe { arena.slots[rank].slice_mut(range()) };
+            scale.total(&terms, total);
+            vec![total]
+        } else {
+            // SAFETY: in the apply phase nobody writes to any slot.
+            let slots: Vec<_> = arena.slots.iter().map(|b| unsafe { b.slice(range()) }).collect();
+            match across {
+                None => slots,
+                Some(across) => {
+                    all = across.reduce(turn, &slots, &all)?;
+                    nodes = across.nodes();
+                    vec![across.reduced()]
+                }
+            }
+        };
         let mut view = Apply {
             arena,
             barrier,
@@ -248,6 +298,7 @@ impl Member {
             turn,
             sum: Sum::None,
             nodes,
+            again,
             contributions: &all,
             // SAFETY: in the apply phase a rank alone touches its slice of parameters and state.
             params: unsafe { arena.params.slice_mut(range()) },
@@ -272,6 +323,10 @@ impl Member {
         match applied {
             Some(finite) => {
                 desk.finite.store(finite, Ordering::Release);
+                if let Some(exact) = &arena.exact {
+                    // All ranks write the same.
+                    exact.scale.store(next.to_number(), Ordering::Release);
+                }
                 desk.done.fetch_add(1, Ordering::AcqRel);
             }
             None => {
@@ -282,6 +337,7 @@ impl Member {
         // A step has three turns, a sum or not: a rank that did without never takes another's sum for the end.
         barrier.wait_turns(rank, if sum == Sum::None { 2 } else { 1 }, patience(nodes))?;
         let bad = arena.desks.iter().position(|d| !d.finite.load(Ordering::Acquire));
+        *scale = next;
         Ok((decision, bad))
     }
 
@@ -359,6 +415,7 @@ impl Member {
                 // reads the copy, for it is not taken.
                 unsafe { to.slice_mut(slice.clone()).copy_from_slice(from.slice(slice.clone())) };
             }
+            copy.scale.store(self.scale.to_number(), Ordering::Release);
             arena.desks[self.rank].copied[index].store(self.turn, Ordering::Release);
         })
     }
@@ -377,5 +434,7 @@ impl Drop for Member {
     }
 }
 
+#[cfg(test)]
+mod exact_tests;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,8 @@
 //! A copy of the arena's state that a checkpointer reads while training goes on.
 
-use crate::Arena;
+use crate::{Arena, Scale};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A complete copy of parameters and optimizer state as of one committed step. Dropping it frees the copy's place.
 pub struct Snapshot {
@@ -18,6 +19,11 @@ impl Snapshot {
         let buffer = &self.arena.copies[self.index].params;
         // SAFETY: a copy is written only while it is not taken, and it is until this value is dropped.
         unsafe { buffer.slice(0..buffer.len()) }
+    }
+
+    /// The scale of the order-free sum of the next step.
+    pub fn scale(&self) -> Scale {
+        Scale::from_number(self.arena.copies[self.index].scale.load(Ordering::Acquire))
     }
 
     /// The optimizer's flat buffers, in the order of its state names.

@@ -133,5 +133,5 @@ fn a_node_that_sends_other_lengths_is_refused() {
     let tag = Tag { generation: 1, step: 1, phase: Phase::Gradients };
     assert!(b.exchange(tag, &out, &mut into).is_err(), "it has no room for what is sent");
     let broken = thread.join().unwrap().unwrap_err();
-    assert_eq!(broken.to_string(), "node b: it sent 0 bytes and 0 numbers where (25, 32) were due");
+    assert_eq!(broken.to_string(), "node b: it sent 0 bytes and 0 numbers where (29, 32) were due");
 }

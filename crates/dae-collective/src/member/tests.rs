@@ -91,7 +91,7 @@ fn a_step_cut_short_while_applied_is_told() {
     assert!(cut.is_err());
     drop(member);
     assert_eq!(arena.reopen(), Err(ArenaError::Torn));
-    arena.load(5, &[1.0; 64], &[]).unwrap();
+    arena.load(5, &[1.0; 64], &[], Scale::UNKNOWN).unwrap();
     assert_eq!(arena.committed(), Ok(5));
 }
 
@@ -148,7 +148,7 @@ fn a_member_whose_reduce_was_cut_short_touches_nothing_more() {
     assert_eq!(member.leave(0).map(drop), Err(cause));
     // The others may be at that step still: who comes back waits until the group is formed anew.
     assert_eq!(arena.join(0).err(), Some(ArenaError::Gone(0)));
-    arena.load(0, &[0.0; 64], &[]).unwrap();
+    arena.load(0, &[0.0; 64], &[], Scale::UNKNOWN).unwrap();
     assert!(arena.join(0).is_ok());
 }
 
