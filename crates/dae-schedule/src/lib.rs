@@ -1,53 +1,63 @@
 //! The schedule algebra: a training schedule is a short word, and this crate parses, checks and prints it.
 //!
 //! ```
-//! let word = dae_schedule::parse("accum 4 | split 2 | step adamw(1e-3) clip=1").unwrap();
-//! assert_eq!((word.accum(), word.workers()), (4, 2));
-//! assert_eq!(word.to_string(), "accum 4 | split 2 | step adamw(1e-3) clip=1");
+//! let schedule = dae_schedule::parse("accum 4 | split 2 | step adamw(1e-3) clip=1 | every 20 | join 3").unwrap();
+//! let word = schedule.word().unwrap();
+//! assert_eq!((word.accum(), word.workers(), word.period()), (4, 6, 20));
+//! assert_eq!(word.to_string(), "accum 4 | split 2 | step adamw(1e-3) clip=1 | every 20 | join 3");
 //!
 //! let problems = dae_schedule::parse("acum 4 | split 0").unwrap_err();
 //! assert_eq!(problems.len(), 2); // every problem, each with a place and a fix
 //! ```
 //!
 //! A word is read from left to right, from the inside out: each item wraps what stands left of it. Left of `step`
-//! nothing changes the learning curve, only time and bytes. Today `accum k`, `split n` and `step optimizer` run;
-//! the other items of the algebra are known by name and refused as not yet available.
+//! nothing changes the learning curve, only time and bytes; right of it the dynamics change.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `word` | [`Word`]: a valid schedule; printing, normal form, hash, serde |
-//! | `fold` | [`Place`] and the two folds, `accum` and `split` |
-//! | `optimizer` | [`Optimizer`]: what `step` closes the gradient with |
+//! | `schedule` | [`Schedule`]: a word, or a [`Phase`] of two; printing and serde |
+//! | `word` | [`Word`]: gradient items, a step, model items |
+//! | `gradient` | [`GItem`]: what may stand left of `step` |
+//! | `step` | [`Step`]: what closes the gradient |
+//! | `model`, `join`, `gossip` | [`MItem`]: what may stand right of `step` |
+//! | `optimizer`, `wire`, `place` | [`Optimizer`], [`Wire`], [`Place`]: what several items are made of |
+//! | `normal` | the normal form by the exact laws, and its hash |
 //! | `builder` | [`Gradient`] and [`Model`]: the same words from Rust, with sorts as types |
 //! | `problem` | [`Problem`]: what is wrong, where, and the fix |
-//! | `parse` | [`parse`]: from text to [`Word`]; the rules over the word as a whole |
-//! | `item` | reads one item: its name, its count, what may stand on it |
-//! | `step` | reads what follows `step`: the optimizer and `clip` |
-//! | `settings` | reads what stands in the brackets of an optimizer |
-//! | `attribute` | the shape of what follows an item's name: `name`, `name=value`, `name(…)`, `@place` |
-//! | `number` | reads counts and numbers, with their bounds |
-//! | `token` | cuts the text into tokens |
-//! | `vocabulary` | the words of the language, and the nearest one to a misspelling |
+//! | `read` | [`parse`]: from text to terms |
+//! | `not_yet` | [`not_yet_run`]: what parses and checks, but is not yet run |
+//! | `print` | numbers and attributes as text |
 //!
 //! Pure: no clocks, no sockets, no threads, no tensors. Any text gives an answer in bounded time.
 
-mod attribute;
 mod builder;
-mod fold;
-mod item;
-mod number;
+mod gossip;
+mod gradient;
+mod join;
+mod model;
+mod normal;
+mod not_yet;
 mod optimizer;
-mod parse;
+mod place;
+mod print;
 mod problem;
-mod settings;
+mod read;
+mod schedule;
 mod step;
-mod token;
-mod vocabulary;
+mod wire;
 mod word;
 
 pub use builder::{Gradient, Model};
-pub use fold::Place;
+pub use gossip::{Gossip, Graph};
+pub use gradient::{Algo, GItem, Order, Pipe, PipeSched, Split, Tensor};
+pub use join::{Join, Late, Outer, Scale, Stale, SyncMode, SyncTerms, View, Weight};
+pub use model::MItem;
+pub use not_yet::not_yet_run;
 pub use optimizer::Optimizer;
-pub use parse::{MAX_COUNT, MAX_WORD_BYTES, parse};
+pub use place::Place;
 pub use problem::Problem;
+pub use read::{MAX_COUNT, MAX_ITEMS, MAX_WORD_BYTES, parse};
+pub use schedule::{Carry, Condition, Phase, Schedule};
+pub use step::{Closing, Step};
+pub use wire::Wire;
 pub use word::Word;

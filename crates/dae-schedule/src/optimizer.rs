@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::number::Shortest;
+use crate::print::Shortest;
 
 /// What turns a gradient into a change of the parameters; defaults and meaning follow `torch.optim`.
 ///

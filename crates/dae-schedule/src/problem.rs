@@ -8,13 +8,13 @@ use std::ops::Range;
 /// |---|---|
 /// | `S01` | the text does not have the shape of a word |
 /// | `S02` | a name the language does not know |
-/// | `S03` | a name of the algebra that is not yet available |
+/// | `S03` | something that parses and checks, but is not yet run |
 /// | `S04` | a number or a value out of its bounds |
 /// | `S05` | the same thing given twice |
 /// | `S06` | the text is too long to be read |
 /// | `S07` | more micro-batches or workers than a schedule may have |
 /// | `S08` | a known name on an item it does not belong to |
-/// | `S09` | a `split` around one over the nodes of a cluster |
+/// | `S09` | an item that lies around one whose children are further apart |
 /// | `E01` | sorts: a gradient item right of `step`, no `step`, or two |
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}; {help}")]
@@ -50,6 +50,8 @@ pub(crate) const TOO_MANY: &str = "S07";
 pub(crate) const MISPLACED: &str = "S08";
 pub(crate) const AROUND_A_CLUSTER: &str = "S09";
 pub(crate) const SORTS: &str = "E01";
+pub(crate) const FRAGMENTS: &str = "E04";
+pub(crate) const QUORUM: &str = "E05";
 
 #[cfg(test)]
 mod tests {

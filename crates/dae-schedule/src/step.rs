@@ -1,134 +1,53 @@
-//! Reads what follows `step`: the optimizer, and `clip`.
+//! [`Step`]: what closes a gradient.
 
-use std::ops::Range;
+use std::fmt;
 
-use crate::attribute::{Attribute, Tail};
-use crate::item::{no_counts, no_places, once, stray};
-use crate::number::{Bound, number};
 use crate::optimizer::Optimizer;
-use crate::problem::{BAD_VALUE, NOT_YET, Problem, SYNTAX, TWICE};
-use crate::settings::Settings;
-use crate::vocabulary::{OPTIMIZERS, attributes, listed};
+use crate::print::{Shortest, unless_default};
 
-/// What closes a gradient.
-#[derive(Clone, Copy)]
-pub(crate) struct Closing {
-    pub(crate) optimizer: Optimizer,
-    pub(crate) clip: Option<f32>,
+/// `step`: closes the gradient and makes a model process of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// What becomes of the gradient.
+    pub closing: Closing,
+    /// How much of state, gradient and parameters is cut over the replicas, 0 to 3; `zero=`, 0 when left out
+    /// (Rajbhandari et al. 2020). It changes memory, not the curve (law G8).
+    pub zero: u8,
+    /// The bound on the global norm of the gradient, above 0; `clip=`, none when left out.
+    pub clip: Option<f32>,
 }
 
-/// Reads the tail of a `step` that stands at `op`; nothing if any of it is wrong.
-pub(crate) fn step(op: Range<usize>, tail: &Tail<'_>, problems: &mut Vec<Problem>) -> Option<Closing> {
-    let before = problems.len();
-    no_counts("step", &tail.counts, problems);
-    no_places("step", &tail.places, problems);
-    once(&tail.attributes, problems);
-    let (mut optimizer, mut clip, mut named) = (None, None, false);
-    for attribute in &tail.attributes {
-        match attribute.name.text {
-            "clip" => clip = read_clip(attribute, problems),
-            "raw" => {
-                named = true;
-                problems.push(Problem::new(
-                    NOT_YET,
-                    attribute.at(),
-                    "`step raw` hands the gradient on to a `join`, and that is not yet available",
-                    format!("name an optimizer: {}", listed(OPTIMIZERS)),
-                ));
-            }
-            name if OPTIMIZERS.contains(&name) && named => problems.push(Problem::new(
-                TWICE,
-                attribute.at(),
-                format!("`step` has one optimizer, and `{name}` is another"),
-                "keep one of them",
-            )),
-            name if OPTIMIZERS.contains(&name) => {
-                named = true;
-                optimizer = read_optimizer(attribute, problems);
-            }
-            _ => {
-                // An unknown name that no attribute could be is a misspelt optimizer: do not ask for one as well.
-                named |=
-                    attribute.value.is_none() && !attributes("step").not_yet.contains(&attribute.name.text);
-                problems.push(stray("step", attribute));
-            }
+/// What becomes of a closed gradient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Closing {
+    /// An optimizer turns it into a change of the parameters.
+    Optimizer(Optimizer),
+    /// `raw`: it is handed on as the displacement, for a `join` to apply.
+    Raw,
+}
+
+impl Step {
+    /// `step` with this and nothing else.
+    pub fn new(closing: Closing) -> Self {
+        Self { closing, zero: 0, clip: None }
+    }
+
+    /// The optimizer, if it is not `raw`.
+    pub fn optimizer(&self) -> Option<&Optimizer> {
+        match &self.closing {
+            Closing::Optimizer(optimizer) => Some(optimizer),
+            Closing::Raw => None,
         }
     }
-    if !named {
-        problems.push(Problem::new(
-            SYNTAX,
-            op,
-            "`step` closes the gradient with an optimizer, and none is named",
-            format!("name one, for example `step adam(1e-3)`; the optimizers are {}", listed(OPTIMIZERS)),
-        ));
-    }
-    if problems.len() > before { None } else { optimizer.map(|optimizer| Closing { optimizer, clip }) }
 }
 
-fn read_clip(attribute: &Attribute<'_>, problems: &mut Vec<Problem>) -> Option<f32> {
-    let Some(value) = &attribute.value else {
-        problems.push(Problem::new(
-            SYNTAX,
-            attribute.at(),
-            "`clip` bounds the global norm of the gradient, and the bound is missing",
-            "write it with `=`, for example `clip=1.0`",
-        ));
-        return None;
-    };
-    number("clip", value, Bound::Positive, 1.0, problems)
-}
-
-fn read_optimizer(attribute: &Attribute<'_>, problems: &mut Vec<Problem>) -> Option<Optimizer> {
-    if let Some(value) = &attribute.value {
-        let name = attribute.name.text;
-        problems.push(Problem::new(
-            SYNTAX,
-            attribute.at(),
-            format!("the settings of `{name}` stand in brackets"),
-            format!("write `{name}({})`", crate::token::shown(value.text)),
-        ));
-        return None;
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.closing {
+            Closing::Optimizer(optimizer) => write!(f, "step {optimizer}")?,
+            Closing::Raw => f.write_str("step raw")?,
+        }
+        unless_default(f, "zero", &self.zero, &0)?;
+        self.clip.map_or(Ok(()), |clip| write!(f, " clip={}", Shortest(clip)))
     }
-    match attribute.name.text {
-        "sgd" => read_sgd(attribute, problems),
-        name => read_adam(attribute, name == "adamw", problems),
-    }
-}
-
-fn read_sgd(attribute: &Attribute<'_>, problems: &mut Vec<Problem>) -> Option<Optimizer> {
-    let settings = Settings::sort(attribute, &["lr", "momentum", "wd"], &["nesterov"], problems);
-    let lr = settings.number("lr", Bound::Positive, Optimizer::SGD_LR, problems);
-    let momentum = settings.number("momentum", Bound::Fraction, 0.0, problems);
-    let weight_decay = settings.number("wd", Bound::NotNegative, 0.0, problems);
-    let nesterov = settings.flag("nesterov");
-    if let (Some(flag), Some(0.0)) = (nesterov, momentum) {
-        problems.push(Problem::new(
-            BAD_VALUE,
-            flag.at.clone(),
-            "`nesterov` looks ahead along the momentum, and there is none",
-            "add `momentum=0.9`, or take `nesterov` out",
-        ));
-    }
-    Some(Optimizer::Sgd {
-        lr: lr?,
-        momentum: momentum?,
-        nesterov: nesterov.is_some(),
-        weight_decay: weight_decay?,
-    })
-}
-
-fn read_adam(attribute: &Attribute<'_>, decoupled: bool, problems: &mut Vec<Problem>) -> Option<Optimizer> {
-    let settings = Settings::sort(attribute, &["lr", "beta1", "beta2", "eps", "wd"], &[], problems);
-    let lr = settings.number("lr", Bound::Positive, Optimizer::ADAM_LR, problems);
-    let beta1 = settings.number("beta1", Bound::Fraction, 0.9, problems);
-    let beta2 = settings.number("beta2", Bound::Fraction, 0.999, problems);
-    let eps = settings.number("eps", Bound::Positive, 1e-8, problems);
-    let default_decay = if decoupled { 0.01 } else { 0.0 };
-    let weight_decay = settings.number("wd", Bound::NotNegative, default_decay, problems);
-    let (lr, beta1, beta2, eps, weight_decay) = (lr?, beta1?, beta2?, eps?, weight_decay?);
-    Some(if decoupled {
-        Optimizer::AdamW { lr, beta1, beta2, eps, weight_decay }
-    } else {
-        Optimizer::Adam { lr, beta1, beta2, eps, weight_decay }
-    })
 }

@@ -1,55 +1,67 @@
-//! [`Word`]: a schedule that is known to be valid.
+//! [`Word`]: gradient items, a step, model items.
 
 use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::builder::Gradient;
-use crate::fold::{Fold, Place};
-use crate::number::Shortest;
+use crate::gradient::GItem;
+use crate::model::MItem;
 use crate::optimizer::Optimizer;
-use crate::parse::parse;
-use crate::problem::Problem;
+use crate::place::Place;
+use crate::step::Step;
 
-/// A valid schedule: gradient items, then one `step`. It prints as it was written, and `parse(print(w)) == w`.
-///
-/// With serde it is the printed string.
+/// A word that is known to be valid: gradient items, one step, then model items, from the inside out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Word {
-    pub(crate) folds: Vec<Fold>,
-    pub(crate) optimizer: Optimizer,
-    pub(crate) clip: Option<f32>,
+    pub(crate) gradient: Vec<GItem>,
+    pub(crate) step: Step,
+    pub(crate) model: Vec<MItem>,
 }
 
 impl Word {
     /// Begins a word in Rust; see [`Gradient`].
-    pub fn gradient() -> Gradient {
+    pub fn begin() -> Gradient {
         Gradient::new()
     }
 
-    /// Micro-batches that each worker folds into one step: the product of all `accum k`, 1 to [`crate::MAX_COUNT`].
+    /// What stands left of `step`, the innermost first.
+    pub fn gradient(&self) -> &[GItem] {
+        &self.gradient
+    }
+
+    /// What closes the gradient.
+    pub fn step(&self) -> &Step {
+        &self.step
+    }
+
+    /// What stands right of `step`, the innermost first.
+    pub fn model(&self) -> &[MItem] {
+        &self.model
+    }
+
+    /// Micro-batches that each worker folds into one step: the product of all `accum k` and `micro=m`, 1 to
+    /// [`crate::MAX_COUNT`].
     ///
     /// Together with [`Word::workers`] it multiplies to a number that fits in 32 bits.
     pub fn accum(&self) -> u32 {
-        self.folds.iter().map(|fold| if let Fold::Accum(count) = fold { *count } else { 1 }).product()
+        self.gradient.iter().map(GItem::micro_batches).product()
     }
 
-    /// Workers whose gradients are summed: the product of all `split n`, 1 to [`crate::MAX_COUNT`].
+    /// All workers: the product of all counts over space, 1 to [`crate::MAX_COUNT`].
     pub fn workers(&self) -> u32 {
-        self.folds
-            .iter()
-            .map(|fold| if let Fold::Split { workers, .. } = fold { *workers } else { 1 })
-            .product()
+        self.children().map(|(n, _)| n).product()
     }
 
-    /// Nodes that these workers are spread over: the count of `split n @cluster`, or 1.
+    /// Nodes that these workers are spread over: the product of the counts whose children lie on different nodes.
+    ///
+    /// Those are the ones `@cluster` and `@rack`, and the ones without a place around them.
     pub fn nodes(&self) -> u32 {
-        let nodes = |fold: &Fold| match fold {
-            Fold::Split { workers, place: Some(Place::Cluster) } => *workers,
-            _ => 1,
-        };
-        self.folds.iter().map(nodes).product()
+        let mut apart = false;
+        let mut nodes = 1;
+        for (n, place) in self.children() {
+            apart = place.map_or(apart, Place::spans_nodes);
+            nodes *= if apart { n } else { 1 };
+        }
+        nodes
     }
 
     /// Workers on each of the [`Word::nodes`].
@@ -57,81 +69,34 @@ impl Word {
         self.workers() / self.nodes()
     }
 
-    /// What turns the gradient into a change of the parameters.
-    pub fn optimizer(&self) -> &Optimizer {
-        &self.optimizer
+    /// Optimizer steps in one round of the whole word: the product of all `every h`, 1 to [`crate::MAX_COUNT`].
+    pub fn period(&self) -> u32 {
+        self.model.iter().map(|item| if let MItem::Every(h) = item { *h } else { 1 }).product()
+    }
+
+    /// What turns the gradient into a change of the parameters; nothing for `step raw`.
+    pub fn optimizer(&self) -> Option<&Optimizer> {
+        self.step.optimizer()
     }
 
     /// The bound on the global norm of the gradient, if there is one; above 0.
     pub fn clip(&self) -> Option<f32> {
-        self.clip
+        self.step.clip
     }
 
-    /// The normal form: words that the laws G1 to G3 make equal have the same one.
-    ///
-    /// Folds of one child vanish (G1); `accum`s merge, and so do neighbouring `split`s of one place (G2); `accum`
-    /// stands innermost (G3). `split`s of different places stay apart and in order: they are different machines.
-    pub fn normal(&self) -> Word {
-        let mut folds: Vec<Fold> = Vec::new();
-        if self.accum() > 1 {
-            folds.push(Fold::Accum(self.accum()));
-        }
-        for fold in self.folds.iter().filter(|fold| !fold.is_nothing()) {
-            let Fold::Split { workers, place } = *fold else {
-                continue;
-            };
-            match folds.last_mut() {
-                Some(Fold::Split { workers: outer, place: same }) if *same == place => *outer *= workers,
-                _ => folds.push(Fold::Split { workers, place }),
-            }
-        }
-        Word { folds, optimizer: self.optimizer, clip: self.clip }
-    }
-
-    /// 64-bit FNV-1a over the printed normal form: stable for ever, on every machine.
-    ///
-    /// Checkpoints and handshakes carry it. It tells schedules apart; it is no protection against forgery.
-    pub fn hash(&self) -> u64 {
-        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
-        let printed = self.normal().to_string();
-        printed.bytes().fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+    /// The counts over space, from the inside out, with their places.
+    pub(crate) fn children(&self) -> impl Iterator<Item = (u32, Option<Place>)> {
+        let inner = self.gradient.iter().map(|item| (item.children(), item.place()));
+        inner.chain(self.model.iter().map(|item| (item.children(), item.place())))
     }
 }
 
 impl fmt::Display for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for fold in &self.folds {
-            write!(f, "{fold} | ")?;
+        for item in &self.gradient {
+            write!(f, "{item} | ")?;
         }
-        write!(f, "step {}", self.optimizer)?;
-        match self.clip {
-            Some(clip) => write!(f, " clip={}", Shortest(clip)),
-            None => Ok(()),
-        }
-    }
-}
-
-impl FromStr for Word {
-    type Err = Vec<Problem>;
-
-    fn from_str(text: &str) -> Result<Self, Vec<Problem>> {
-        parse(text)
-    }
-}
-
-impl Serialize for Word {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Word {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        parse(&text).map_err(|problems| {
-            let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
-            de::Error::custom(format!("bad schedule `{}`\n{}", crate::token::shown(&text), lines.join("\n")))
-        })
+        self.step.fmt(f)?;
+        self.model.iter().try_for_each(|item| write!(f, " | {item}"))
     }
 }

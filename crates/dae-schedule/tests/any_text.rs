@@ -31,7 +31,8 @@ proptest! {
 
     #[test]
     fn soups_of_the_language(soup in prop::collection::vec(prop::sample::select(vec![
-        "accum", "split", "step", "every", "phase", "adam", "sgd", "nesterov", "raw", "clip", "order", "exact", "wire",
+        "accum", "split", "step", "every", "join", "gossip", "phase", "pipe", "quorum", "hops", "sync", "outer", "drop",
+        "frag", "delay", "graph", ">=", ":", "]", "carry", "adam", "sgd", "nesterov", "raw", "clip", "order", "exact", "wire",
         "lr", "wd", "4", "0", "1e-3", "-1", ".", "(", ")", ",", "=", "|", "@", "@node", "[", ";", "/", " ", "\n", "é", "\0",
     ]), 0..40)) {
         answer(&soup.concat());

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use dae_schedule::Word;
-
 use super::document::Topology;
 use super::kinds::Kinds;
 use super::marks::Marks;
 use super::nearest::nearest;
+use super::plan::Runs;
 use super::problem::{Place, Problem};
 use super::rule::clip;
 
@@ -29,7 +28,7 @@ pub(super) fn check(
     marks: &Marks,
     kinds: Option<&Kinds>,
     refused: &[Problem],
-) -> Result<Word, Vec<Problem>> {
+) -> Result<Runs, Vec<Problem>> {
     let mut check = Check { topology, marks, refused, problems: Vec::new() };
     check.length();
     check.data();
@@ -167,23 +166,24 @@ impl Check<'_> {
     }
 
     /// The schedule, its own problems mapped into the string of the file.
-    fn word(&mut self) -> Option<Word> {
+    fn word(&mut self) -> Option<Runs> {
         const KEY: &str = "schedule.word";
         let text = &self.topology.schedule.word;
-        let word = match dae_schedule::parse(text) {
-            Ok(word) => word,
-            Err(problems) => {
-                let place = self.marks.place(KEY);
-                self.problems.extend(problems.into_iter().map(|p| Problem {
-                    code: p.code,
-                    key: KEY.into(),
-                    reason: p.message,
-                    fix: p.help,
-                    place: place.map(|place| within(place, text, p.at)),
-                }));
-                return None;
-            }
+        let (schedule, problems) = match dae_schedule::parse(text) {
+            Ok(schedule) => (Some(schedule), dae_schedule::not_yet_run(text)),
+            Err(problems) => (None, problems),
         };
+        let place = self.marks.place(KEY);
+        self.problems.extend(problems.into_iter().map(|p| Problem {
+            code: p.code,
+            key: KEY.into(),
+            reason: p.message,
+            fix: p.help,
+            place: place.map(|place| within(place, text, p.at)),
+        }));
+        // A phase and `step raw` have been refused above: they are not yet run.
+        let word = schedule?.into_word()?;
+        let optimizer = *word.optimizer()?;
         let step = [word.workers(), word.accum(), self.topology.data.batch];
         let step = step.iter().try_fold(1u64, |n, part| n.checked_mul(u64::from(*part)));
         if step.is_none_or(|n| n > LARGEST_STEP) && self.sound(&["data.batch"]) {
@@ -197,7 +197,7 @@ impl Check<'_> {
             let fix = "name more, or none where any will do, or lower the count of `@cluster`";
             self.report("conflict", "placement.nodes", reason, fix);
         }
-        Some(word)
+        Some((word, optimizer))
     }
 
     fn kinds(&mut self, kinds: &Kinds) {

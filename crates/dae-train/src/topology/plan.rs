@@ -12,14 +12,18 @@ pub struct Plan {
     pub(super) name: String,
     pub(super) topology: Topology,
     pub(super) word: Word,
+    optimizer: Optimizer,
     pub(super) marks: Marks,
     learning_rate: LearningRate,
 }
 
+/// A word that runs today, and the optimizer its step has.
+pub(super) type Runs = (Word, Optimizer);
+
 impl Plan {
-    pub(super) fn new(name: String, topology: Topology, word: Word, marks: Marks) -> Self {
+    pub(super) fn new(name: String, topology: Topology, (word, optimizer): Runs, marks: Marks) -> Self {
         let learning_rate = LearningRate::new(&topology.schedule);
-        Self { name, topology, word, marks, learning_rate }
+        Self { name, topology, word, optimizer, marks, learning_rate }
     }
 
     /// The topology the plan was made of.
@@ -97,7 +101,7 @@ impl Plan {
 
     /// The optimizer and its settings.
     pub fn optimizer(&self) -> &Optimizer {
-        self.word.optimizer()
+        &self.optimizer
     }
 
     /// The largest norm a gradient may have before it is scaled down to it, if there is one.

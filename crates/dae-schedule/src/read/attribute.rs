@@ -5,26 +5,41 @@
 use std::ops::Range;
 
 use crate::problem::{Problem, SYNTAX};
-use crate::token::{Kind, Text, Token, shown};
+use crate::read::token::{Kind, Text, Token, shown};
 
 /// One thing standing on an item.
 pub(crate) struct Attribute<'a> {
     pub(crate) name: Text<'a>,
-    /// What stands right of `=`, as written.
-    pub(crate) value: Option<Text<'a>>,
+    /// What stands right of `=`.
+    pub(crate) value: Option<Call<'a>>,
     /// What stands in brackets after the name.
     pub(crate) arguments: Option<Vec<Argument<'a>>>,
+    /// From its name to the end of its value or brackets.
+    pub(crate) at: Range<usize>,
 }
 
-impl Attribute<'_> {
-    /// From its name to the end of its value.
-    pub(crate) fn at(&self) -> Range<usize> {
-        let end = self.value.as_ref().map_or(self.name.at.end, |value| value.at.end);
-        self.name.at.start..end
+impl<'a> Attribute<'a> {
+    /// The name and its brackets, as the same thing would stand right of a `=`.
+    pub(crate) fn call(&self) -> Call<'a> {
+        Call { head: self.name.clone(), arguments: self.arguments.clone(), at: self.at.clone() }
+    }
+
+    /// Whether it is the name alone.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.value.is_none() && self.arguments.is_none()
     }
 }
 
+/// A name or a number, with brackets or without: `int8`, `lr/tau`, `4MiB`, `quorum(8,drop)`.
+#[derive(Clone)]
+pub(crate) struct Call<'a> {
+    pub(crate) head: Text<'a>,
+    pub(crate) arguments: Option<Vec<Argument<'a>>>,
+    pub(crate) at: Range<usize>,
+}
+
 /// One entry in brackets: `1e-3`, `nesterov` or `beta1=0.9`.
+#[derive(Clone)]
 pub(crate) struct Argument<'a> {
     pub(crate) name: Option<Text<'a>>,
     pub(crate) value: Text<'a>,
@@ -116,17 +131,29 @@ impl<'a> Reader<'_, 'a> {
 
     fn attribute(&mut self, name: Text<'a>) -> Option<Attribute<'a>> {
         if let Some(equals) = self.take_symbol('=') {
-            let value = self.value(&name, &equals)?;
-            Some(Attribute { name, value: Some(value), arguments: None })
-        } else if let Some(open) = self.take_symbol('(') {
-            let arguments = self.arguments(&name, &open);
-            Some(Attribute { name, value: None, arguments: Some(arguments) })
-        } else {
-            Some(Attribute { name, value: None, arguments: None })
+            let value = self.call(&name, &equals)?;
+            let at = name.at.start..value.at.end;
+            return Some(Attribute { name, value: Some(value), arguments: None, at });
         }
+        let arguments = self.brackets(&name);
+        let at = name.at.start..self.end();
+        Some(Attribute { name, value: None, arguments, at })
+    }
+
+    /// Where the token taken last ends.
+    fn end(&self) -> usize {
+        self.next.checked_sub(1).and_then(|last| self.tokens.get(last)).map_or(0, |token| token.text.at.end)
     }
 
     /// Reads what stands right of `=`: a name or a number, and what clings to it as in `lr/tau` or `ssp(3)`.
+    fn call(&mut self, name: &Text<'a>, equals: &Token<'a>) -> Option<Call<'a>> {
+        let head = self.value(name, equals)?;
+        let arguments = self.brackets(&head);
+        let at = head.at.start..self.end();
+        Some(Call { head, arguments, at })
+    }
+
+    /// Reads what stands right of `=`, without brackets.
     fn value(&mut self, name: &Text<'a>, equals: &Token<'a>) -> Option<Text<'a>> {
         let Some(first) = self.take_text() else {
             let message = format!("`{}=` is missing its value", shown(name.text));
@@ -137,15 +164,12 @@ impl<'a> Reader<'_, 'a> {
         while self.take_symbol('/').is_some() {
             end = self.take_text().map_or(end, |more| more.at.end);
         }
-        if self.take_symbol('(').is_some() {
-            while let Some(token) = self.take() {
-                end = token.text.at.end;
-                if token.is(')') {
-                    break;
-                }
-            }
-        }
         Some(Text { text: &self.word[first.at.start..end], at: first.at.start..end })
+    }
+
+    fn brackets(&mut self, name: &Text<'a>) -> Option<Vec<Argument<'a>>> {
+        let open = self.take_symbol('(')?;
+        Some(self.arguments(name, &open))
     }
 
     /// Reads the entries up to the closing bracket; one missing bracket is one problem.

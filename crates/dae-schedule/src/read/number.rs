@@ -1,10 +1,9 @@
-//! Reads counts and numbers within their bounds, and prints numbers so that they read back to the bit.
+//! Reads counts and numbers within their bounds.
 
-use std::fmt;
-
-use crate::parse::MAX_COUNT;
+use crate::print::Shortest;
 use crate::problem::{BAD_VALUE, Problem, TOO_MANY};
-use crate::token::{Text, shown};
+use crate::read::parse::MAX_COUNT;
+use crate::read::token::{Text, shown};
 
 /// What a number must satisfy; every one must be finite besides.
 #[derive(Clone, Copy)]
@@ -13,6 +12,14 @@ pub(crate) enum Bound {
     NotNegative,
     /// At least 0 and below 1: a momentum or a decay rate.
     Fraction,
+    /// From 0 to 1, both included: a share.
+    Share,
+    /// Above 0 and at most 1: a part that is not nothing.
+    Part,
+    /// At least 1: how many times.
+    Times,
+    /// Any.
+    Finite,
 }
 
 impl Bound {
@@ -22,6 +29,10 @@ impl Bound {
                 Self::Positive => value > 0.0,
                 Self::NotNegative => value >= 0.0,
                 Self::Fraction => (0.0..1.0).contains(&value),
+                Self::Share => (0.0..=1.0).contains(&value),
+                Self::Part => value > 0.0 && value <= 1.0,
+                Self::Times => value >= 1.0,
+                Self::Finite => true,
             }
     }
 
@@ -30,6 +41,10 @@ impl Bound {
             Self::Positive => "above 0",
             Self::NotNegative => "at least 0",
             Self::Fraction => "at least 0 and below 1",
+            Self::Share => "from 0 to 1",
+            Self::Part => "above 0 and at most 1",
+            Self::Times => "of at least 1",
+            Self::Finite => "of any size",
         }
     }
 }
@@ -87,38 +102,43 @@ pub(crate) fn count(op: &str, text: &Text<'_>, problems: &mut Vec<Problem>) -> O
     None
 }
 
-/// Prints a number in its shortest form that reads back to the same bits: `0.9`, `1e-3`, `100`.
-///
-/// The printed form enters [`crate::Word::hash`], so this rule never changes.
-pub(crate) struct Shortest(pub(crate) f32);
-
-impl fmt::Display for Shortest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = format!("{}", self.0);
-        let scientific = format!("{:e}", self.0);
-        f.write_str(if scientific.len() < plain.len() { &scientific } else { &plain })
+/// Reads a whole number called `name` from `least` to `most`.
+pub(crate) fn whole(
+    name: &str,
+    text: &Text<'_>,
+    (least, most): (u64, u64),
+    problems: &mut Vec<Problem>,
+) -> Option<u64> {
+    let digits = text.text.bytes().all(|byte| byte.is_ascii_digit());
+    match text.text.parse::<u64>() {
+        Ok(number) if digits && (least..=most).contains(&number) => return Some(number),
+        _ => {}
     }
+    problems.push(Problem::new(
+        BAD_VALUE,
+        text.at.clone(),
+        format!("`{name}` must be a whole number from {least} to {most}, and `{}` is none", shown(text.text)),
+        format!("write such a number, for example `{}`", least.max(4.min(most))),
+    ));
+    None
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn shortest_is_short() {
-        let printed: Vec<String> =
-            [1e-3, 0.9, 0.999, 0.01, 1.0, 100.0, 1e3, 1e-8, f32::MAX].map(|x| Shortest(x).to_string()).into();
-        assert_eq!(printed, ["1e-3", "0.9", "0.999", "0.01", "1", "100", "1e3", "1e-8", "3.4028235e38"]);
+/// Reads a number of bytes: `65536`, `64KiB`, `4MiB`, `1GiB`.
+pub(crate) fn bytes(name: &str, text: &Text<'_>, problems: &mut Vec<Problem>) -> Option<u64> {
+    const UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("", 1)];
+    let size = UNITS.iter().find_map(|(unit, size)| {
+        let digits = text.text.strip_suffix(unit)?;
+        let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if plain { digits.parse::<u64>().ok()?.checked_mul(*size) } else { None }
+    });
+    if let Some(size) = size.filter(|size| *size > 0) {
+        return Some(size);
     }
-
-    proptest! {
-        #[test]
-        fn shortest_reads_back_to_the_bit(bits in any::<u32>()) {
-            let number = f32::from_bits(bits);
-            prop_assume!(number.is_finite());
-            let back: f32 = Shortest(number).to_string().parse().unwrap();
-            prop_assert_eq!(back.to_bits(), bits);
-        }
-    }
+    problems.push(Problem::new(
+        BAD_VALUE,
+        text.at.clone(),
+        format!("`{name}` is a number of bytes, and `{}` is none", shown(text.text)),
+        format!("write it with its unit, for example `{name}=4MiB`; the units are KiB, MiB and GiB"),
+    ));
+    None
 }

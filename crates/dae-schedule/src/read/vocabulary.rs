@@ -1,66 +1,37 @@
-//! The words of the language: what runs, what is known but not yet available, and the nearest to a misspelling.
+//! The names of the language, and the nearest one to a misspelling.
 
-/// The items that run today.
-pub(crate) const ITEMS: &[&str] = &["accum", "split", "step"];
+/// The items.
+pub(crate) const ITEMS: &[&str] =
+    &["accum", "split", "pipe", "tensor", "step", "every", "join", "gossip", "phase"];
 
-/// The items of the algebra that do not run yet, each with what it will do.
-const ITEMS_NOT_YET: &[(&str, &str)] = &[
-    ("pipe", "cuts the layers into stages"),
-    ("tensor", "cuts wide layers"),
-    ("every", "makes a round of several inner rounds"),
-    ("join", "joins model replicas around a centre"),
-    ("gossip", "mixes model replicas without a centre"),
-    ("phase", "changes the schedule on a condition"),
-];
-
-/// The optimizers that run today.
+/// The optimizers.
 pub(crate) const OPTIMIZERS: &[&str] = &["adam", "adamw", "sgd"];
 
 /// What may stand in the brackets of one optimizer or another.
 pub(crate) const OPTIMIZER_SETTINGS: &[&str] = &["lr", "momentum", "nesterov", "beta1", "beta2", "eps", "wd"];
 
-/// The places that a `split` may name today.
-pub(crate) const PLACES: &[&str] = &["device", "node", "cluster"];
-
-/// The places of the algebra that nothing can lie at yet.
-pub(crate) const PLACES_NOT_YET: &[&str] = &["rack"];
-
-/// What one item takes besides its count.
-pub(crate) struct Attributes {
-    pub(crate) known: &'static [&'static str],
-    pub(crate) not_yet: &'static [&'static str],
-}
-
-/// The attributes of an item that runs today.
-pub(crate) fn attributes(item: &str) -> Attributes {
+/// What stands on an item besides its count and its place.
+pub(crate) fn attributes(item: &str) -> &'static [&'static str] {
     match item {
-        "split" => Attributes { known: &["order"], not_yet: &["algo", "wire", "bucket", "overlap"] },
-        "step" => Attributes { known: &["clip"], not_yet: &["zero"] },
-        _ => Attributes { known: &[], not_yet: &[] },
+        "split" => &["algo", "wire", "order", "bucket", "overlap"],
+        "pipe" => &["micro", "sched"],
+        "step" => &["zero", "clip"],
+        "join" => {
+            &["sync", "outer", "scale", "stale", "wire", "shards", "frag", "delay", "mix", "view", "weight"]
+        }
+        "gossip" => &["graph", "push", "sync"],
+        _ => &[],
     }
 }
 
-/// The item that runs today and takes the attribute, if one does.
-pub(crate) fn owner(attribute: &str) -> Option<&'static str> {
-    ITEMS.iter().copied().find(|item| {
-        let Attributes { known, not_yet } = attributes(item);
-        known.contains(&attribute) || not_yet.contains(&attribute)
-    })
+/// The items that take the attribute.
+pub(crate) fn owners(attribute: &str) -> Vec<&'static str> {
+    ITEMS.iter().copied().filter(|item| attributes(item).contains(&attribute)).collect()
 }
 
-/// What an item that is not yet available will do.
-pub(crate) fn purpose(item: &str) -> Option<&'static str> {
-    ITEMS_NOT_YET.iter().find(|(name, _)| *name == item).map(|(_, purpose)| *purpose)
-}
-
-/// Whether it names an item of the algebra, available or not.
+/// Whether it names an item.
 pub(crate) fn is_item(name: &str) -> bool {
-    ITEMS.contains(&name) || purpose(name).is_some()
-}
-
-/// All items of the algebra, to suggest from.
-pub(crate) fn all_items() -> impl Iterator<Item = &'static str> {
-    ITEMS.iter().copied().chain(ITEMS_NOT_YET.iter().map(|(name, _)| *name))
+    ITEMS.contains(&name)
 }
 
 /// The name most like `written`: the same but for case, or at most a third of its letters away.
@@ -98,7 +69,7 @@ mod tests {
 
     #[test]
     fn nearest_is_near() {
-        let near = |written: &str| nearest(written, all_items());
+        let near = |written: &str| nearest(written, ITEMS.iter().copied());
         assert_eq!(near("acum"), Some("accum"));
         assert_eq!(near("SPLIT"), Some("split"));
         assert_eq!(near("stpe"), Some("step"));

@@ -1,10 +1,10 @@
 //! Reads what stands in the brackets of an optimizer: the learning rate, named settings and flags.
 
-use crate::attribute::Attribute;
-use crate::number::{Bound, number};
 use crate::problem::{BAD_VALUE, Problem, SYNTAX, TWICE, UNKNOWN};
-use crate::token::{Text, shown};
-use crate::vocabulary::{listed, suggestion};
+use crate::read::attribute::Call;
+use crate::read::number::{Bound, number};
+use crate::read::token::{Text, shown};
+use crate::read::vocabulary::{listed, suggestion};
 
 /// The settings given to one optimizer, by name; each is there once and known.
 pub(crate) struct Settings<'a> {
@@ -15,13 +15,13 @@ pub(crate) struct Settings<'a> {
 impl<'a> Settings<'a> {
     /// Sorts the arguments of `optimizer` by name. The first may go without one: it is the learning rate.
     pub(crate) fn sort(
-        optimizer: &Attribute<'a>,
+        optimizer: &Call<'a>,
         numbers: &'static [&'static str],
         flags: &'static [&'static str],
         problems: &mut Vec<Problem>,
     ) -> Self {
         let mut settings = Self { given: Vec::new(), flags: Vec::new() };
-        let called = optimizer.name.text;
+        let called = optimizer.head.text;
         let names = [numbers, flags].concat();
         for (place, argument) in optimizer.arguments.iter().flatten().enumerate() {
             let value = argument.value.clone();
