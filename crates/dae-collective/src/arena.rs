@@ -1,6 +1,6 @@
 //! The arena: parameters, optimizer state and a gradient slot per rank, flat and shared by a node's workers.
 
-use crate::{Barrier, Broken, Contribution, FlatBuffer, Member, Scale};
+use crate::{Barrier, Broken, Contribution, FlatBuffer, Member, Scale, larger};
 use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
@@ -134,9 +134,7 @@ impl Exact {
     /// Whether the terms, of which the contributions tell the largest, have to be given again at another scale; and the
     /// scale to go on with.
     pub(crate) fn judge(&self, scale: Scale, contributions: &[Contribution]) -> (bool, Scale) {
-        let larger =
-            |peak: f32, c: &Contribution| if peak.is_nan() || c.peak <= peak { peak } else { c.peak };
-        let peak = contributions.iter().fold(0.0, larger);
+        let peak = contributions.iter().fold(0.0, |peak, c| larger(peak, c.peak));
         if !peak.is_finite() {
             // Nobody applies that step; what follows it is like what went before.
             (false, scale)
@@ -226,6 +224,11 @@ impl Arena {
             stall,
             first,
         }
+    }
+
+    /// Whether its sums do not depend on the order of their terms.
+    pub fn is_exact(&self) -> bool {
+        self.exact.is_some()
     }
 
     /// Where the next order-free sum has its binary point; [`Scale::UNKNOWN`] where there are none.

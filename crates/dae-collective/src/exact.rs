@@ -116,10 +116,22 @@ impl Scale {
     }
 }
 
+/// The larger of two magnitudes; one that is not finite is kept.
+pub fn larger(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b <= a { a } else { b }
+}
+
+/// The unit for [`exact_sum_of_squares`] of `count` numbers of which none is larger than `most`.
+pub fn unit_of_squares(most: f64, count: usize) -> i32 {
+    let each = if most > 0.0 { most.log2().ceil() as i32 } else { 0 };
+    let sum = count.max(1).next_power_of_two().trailing_zeros() as i32;
+    (120 - 2 * each - sum).min(900)
+}
+
 /// The sum of squares of numbers times `scale`, in units of 2^-`unit`: whatever the order and the grouping, the same.
 ///
-/// `unit` has to leave room: the sum of all squares stays below 2^(126 - unit).
-pub fn sum_of_squares(numbers: &[f32], scale: f32, unit: i32) -> i128 {
+/// `unit` has to leave room ([`unit_of_squares`]): the sum of all squares stays below 2^(126 - unit).
+pub fn exact_sum_of_squares(numbers: &[f32], scale: f32, unit: i32) -> i128 {
     let factor = 2_f64.powi(unit);
     let square = |x: &f32| {
         let x = f64::from(x * scale);
@@ -242,12 +254,13 @@ mod tests {
     #[test]
     fn squares_add_up_however_they_are_cut() {
         let numbers: Vec<f32> = (0..1000).map(|i| (i as f32 * 0.7).sin()).collect();
-        let whole = sum_of_squares(&numbers, 0.5, 60);
+        let unit = unit_of_squares(0.5, 1000);
+        let whole = exact_sum_of_squares(&numbers, 0.5, unit);
         for cut in [1, 3, 500, 999] {
             let (a, b) = numbers.split_at(cut);
-            assert_eq!(sum_of_squares(a, 0.5, 60) + sum_of_squares(b, 0.5, 60), whole);
+            assert_eq!(exact_sum_of_squares(a, 0.5, unit) + exact_sum_of_squares(b, 0.5, unit), whole);
         }
         let want: f64 = numbers.iter().map(|x| f64::from(x * 0.5).powi(2)).sum();
-        assert!((whole as f64 / 2_f64.powi(60) - want).abs() < 1e-12);
+        assert!((whole as f64 * 2_f64.powi(-unit) - want).abs() < 1e-12);
     }
 }

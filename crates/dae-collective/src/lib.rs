@@ -28,7 +28,7 @@ pub use arena::{Arena, ArenaError};
 pub use barrier::{Barrier, Broken};
 pub use buffer::FlatBuffer;
 pub use commit::{Commit, Contribution, Culprit};
-pub use exact::{Scale, sum_of_squares};
+pub use exact::{Scale, exact_sum_of_squares, larger, unit_of_squares};
 pub use member::{Apply, Member};
 pub use memory_peers::MemoryPeers;
 pub use peers::{Incoming, Outgoing, Peers, Phase, Tag};

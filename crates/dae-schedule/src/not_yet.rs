@@ -1,6 +1,6 @@
 //! What parses and checks, but is not yet run. A line deleted here is an item switched on.
 
-use crate::gradient::{Algo, GItem, Order};
+use crate::gradient::{Algo, GItem};
 use crate::place::Place;
 use crate::problem::{NOT_YET, Problem};
 use crate::read::{Item, ItemKind, read};
@@ -36,7 +36,6 @@ fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
         ItemKind::Gradient(Some(GItem::Split(split))) => vec![
             ("algo", "a choice of `algo`", split.algo != Algo::Auto),
             ("wire", "a `wire` other than f32", split.wire != Wire::F32),
-            ("order", "`order=exact`", split.order != Order::Any),
             ("bucket", "`bucket`", split.bucket.is_some()),
             ("overlap", "`overlap`", split.overlap),
             ("@", "`@rack`", split.place == Some(Place::Rack)),

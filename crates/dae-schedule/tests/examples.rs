@@ -48,13 +48,12 @@ const NOT_YET: &[Example] = &[
     ),
     ("step raw | join 8 sync=ssp(3) stale=lr/tau", &[("S03", "raw"), ("S03", "join")]),
     (
-        "split 2 wire=int8 algo=ring bucket=4MiB overlap order=exact @rack | step adam zero=2",
+        "split 2 wire=int8 algo=ring bucket=4MiB overlap @rack | step adam zero=2",
         &[
             ("S03", "wire=int8"),
             ("S03", "algo=ring"),
             ("S03", "bucket=4MiB"),
             ("S03", "overlap"),
-            ("S03", "order=exact"),
             ("S03", "rack"),
             ("S03", "zero=2"),
         ],

@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arena = Arena::new(len, rule.state_names().len(), 1, Duration::from_secs(60));
     let (mut params, zeros) = (vec![0.0; len], vec![0.0; len]);
     backend.initialise(0, &mut params)?;
-    arena.load(0, &params, &[&zeros, &zeros])?;
+    arena.load(0, &params, &[&zeros, &zeros], dae_collective::Scale::UNKNOWN)?;
 
     let corruption = Corruption { kind: CorruptionKind::Masking, level: 0.3, fresh: true };
     let feeder = Feeder::new(images.clone(), Sampler::new(0, images.len(), true), corruption, 0);

@@ -51,7 +51,7 @@ fn gradient(model: impl Model + 'static, shape: &[usize]) -> (f64, Vec<f32>) {
     let mut params = vec![0.0; len];
     backend.initialise(3, &mut params).unwrap();
     let arena = Arena::new(len, 0, 1, Duration::from_secs(60));
-    arena.load(0, &params, &[]).unwrap();
+    arena.load(0, &params, &[], dae_collective::Scale::UNKNOWN).unwrap();
     let mut member = arena.join(0).unwrap();
     let mut replica = backend.replica(&member).unwrap();
     member.slot().fill(f32::NAN);
@@ -116,7 +116,7 @@ fn every_models_gradient_is_its_losss_slope() {
             uniform(9, t.offset as u64, 1.0, &mut direction[t.range()]);
         }
         let arena = Arena::new(len, 0, 1, Duration::from_secs(60));
-        arena.load(0, &params, &[]).unwrap();
+        arena.load(0, &params, &[], dae_collective::Scale::UNKNOWN).unwrap();
         let mut member = arena.join(0).unwrap();
         let mut replica = backend.replica(&member).unwrap();
         let batch = batch(5, shape.iter().product(), 0);
@@ -144,7 +144,7 @@ fn a_step_in_the_arena_is_seen_by_the_model() {
     let mut params = vec![0.0; backend.layout().len()];
     backend.initialise(3, &mut params).unwrap();
     let arena = Arena::new(params.len(), 0, 1, Duration::from_secs(60));
-    arena.load(0, &params, &[]).unwrap();
+    arena.load(0, &params, &[], dae_collective::Scale::UNKNOWN).unwrap();
     let mut member = arena.join(0).unwrap();
     let mut replica = backend.replica(&member).unwrap();
     let batch = batch(5, 12, 0);

@@ -43,7 +43,9 @@ impl Message for Save {
 impl Handler<Save> for Checkpointer {
     fn handle(&mut self, save: Save, _: &mut Context<'_, Self>) -> Result<PathBuf, CheckpointError> {
         let step = save.snapshot.step;
-        let meta = Meta { step, cursor: self.group.cursor(step), loss: save.loss, ..self.meta.clone() };
+        let scale = self.group.arena.is_exact().then(|| save.snapshot.scale().to_number());
+        let cursor = self.group.cursor(step);
+        let meta = Meta { step, cursor, loss: save.loss, scale, ..self.meta.clone() };
         let state = save.snapshot.state();
         let names = self.group.rule.state_names();
         let snapshot = checkpoint::Snapshot { params: save.snapshot.params(), state: &state, names };

@@ -14,14 +14,14 @@ pub(super) struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// Asks the loader to begin, with one buffer for the worker and `prefetch` that are kept ready.
+    /// Asks the loader to begin, with the buffers that the worker has in hand and `prefetch` that are kept ready.
     pub(super) fn begin(
         loader: &'a ActorRef<DataLoader>,
         group: &'a Group,
         lease: u64,
         first: u64,
     ) -> Result<Self, String> {
-        let buffers = group.prefetch + 1;
+        let buffers = group.prefetch + group.in_hand();
         let (to, from) = sync_channel(buffers);
         let spare =
             (0..buffers).map(|_| Batch::new(group.shares.batch, group.features, group.with_mask)).collect();

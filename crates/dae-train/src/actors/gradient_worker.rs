@@ -3,9 +3,12 @@
 use super::feed::Batches;
 use super::{Committed, DataLoader, Group, Keep, Lease, LeaseEnd, Pace, Recorder, StepRecord};
 use crate::backend::Replica;
+use crate::data::Batch;
 use crate::optimizer::sum_of_squares;
 use dae_actor::{Actor, ActorRef, Context, Handler, TellError};
-use dae_collective::{Apply, Broken, Commit, Contribution, Member};
+use dae_collective::{
+    Apply, Broken, Commit, Contribution, Culprit, Member, exact_sum_of_squares, larger, unit_of_squares,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -82,6 +85,7 @@ impl GradientWorker {
         };
         let mut told = Told::new(self.recorder.as_ref(), &group, lease.first);
         let (mut step, mut loss, mut copied) = (lease.first, None, None);
+        let mut hand = Vec::with_capacity(group.in_hand());
         let untold = &mut self.untold;
         if let Some(done) = untold.take().filter(|done| done.step == step) {
             loss = Some(done.commit.loss);
@@ -89,7 +93,7 @@ impl GradientWorker {
         }
         while step < group.total_steps {
             let start = Instant::now();
-            let mut mine = gradient(&mut **replica, &mut member, &batches, &group)?;
+            let mut mine = gradient(&mut **replica, &mut member, &batches, &mut hand, &group)?;
             let due = member.rank() == 0 && group.checkpoint_due(step + 1);
             mine.snapshot = due && copied.is_none() && member.snapshot_free();
             mine.stop = member.stop_requested();
@@ -97,9 +101,12 @@ impl GradientWorker {
             let rate = group.learning_rate.factor(step, group.total_steps);
             let (commit, bad) = member.reduce(mine, |view| {
                 let (commit, applied) = apply(view, &group, step + 1, rate)?;
-                *untold = applied.map(|_| Untold { step: step + 1, commit, rate });
+                *untold = applied.and(commit).map(|commit| Untold { step: step + 1, commit, rate });
                 Ok((commit, applied))
             })?;
+            // Once more, of the same batches, where their terms did not fit their scale.
+            let Some(commit) = commit else { continue };
+            hand.drain(..).try_for_each(|batch| batches.recycle(batch))?;
             // A copy of parameters whose own loss or gradient is not finite is not worth an older one's place.
             finite(&mut member, step + 1, &commit, bad)?;
             if let Some((at, loss)) = copied.take() {
@@ -125,8 +132,8 @@ impl GradientWorker {
 
 /// Stops, with all others, on a step that was not finite.
 fn finite(member: &mut Member, step: u64, commit: &Commit, bad: Option<usize>) -> Result<(), Halt> {
-    if let Some(culprit) = commit.culprit {
-        return Err(Halt::NonFinite { step, what: "loss", culprit: Some(culprit) });
+    if let Some(Culprit { rank, what }) = commit.culprit {
+        return Err(Halt::NonFinite { step, what, culprit: Some(rank) });
     }
     if bad.is_some() {
         // The slots still hold the step's gradients: whose was it?
@@ -137,54 +144,83 @@ fn finite(member: &mut Member, step: u64, commit: &Commit, bad: Option<usize>) -
     Ok(())
 }
 
-/// This rank's part of a step: the gradient's sum into the slot, its weight and loss.
+/// This rank's part of a step: the gradient's sum into the slot, its weight and loss. Where sums are order-free, each
+/// micro-batch is a term, and the batches stay in `hand`; what is there already is given once more.
 fn gradient(
     replica: &mut dyn Replica,
     member: &mut Member,
     batches: &Batches<'_>,
+    hand: &mut Vec<Batch>,
     group: &Group,
 ) -> Result<Contribution, Halt> {
-    let mut mine = Contribution::default();
-    for _ in 0..group.shares.accum {
-        let batch = batches.next()?;
+    let (mut mine, exact) = (Contribution::default(), group.arena.is_exact());
+    for micro in 0..group.shares.accum {
+        let at = if exact { micro } else { 0 };
+        if hand.len() == at {
+            hand.push(batches.next()?);
+        }
+        let batch = &hand[at];
         if batch.rows > 0 {
             let first = mine.weight == 0.0;
-            mine.loss += replica.gradient(member, &batch, first).map_err(|e| e.0)?;
+            mine.loss += replica.gradient(member, batch, first || exact).map_err(|e| e.0)?;
             mine.weight += batch.rows as f64;
+            if exact {
+                mine.peak = larger(mine.peak, member.fold(first));
+            }
         }
-        batches.recycle(batch)?;
+        if !exact {
+            hand.drain(..).try_for_each(|batch| batches.recycle(batch))?;
+        }
     }
     if mine.weight == 0.0 {
         member.slot().fill(0.0);
+        if exact {
+            member.fold(true);
+        }
     }
     Ok(mine)
 }
 
-/// What every rank does to its slice, decided alike by all.
+/// What every rank does to its slice, decided alike by all; no commit where the step's terms have to be given again.
 fn apply(
     view: &mut Apply<'_>,
     group: &Group,
     step: u64,
     rate: f32,
-) -> Result<(Commit, Option<bool>), Broken> {
+) -> Result<(Option<Commit>, Option<bool>), Broken> {
     let commit = Commit::decide(view.contributions);
+    if view.again {
+        return Ok((None, None));
+    }
     if commit.culprit.is_some() || commit.weight == 0.0 {
-        return Ok((commit, None));
+        return Ok((Some(commit), None));
     }
     let mut scale = (1.0 / commit.weight) as f32;
     if let Some(clip) = group.clip {
-        let mine = match &view.grads[..] {
-            // One worker's, or what all nodes have summed up: stretch by stretch, as so many workers would.
-            [sum] => view.stretches().map(|stretch| sum_of_squares(&[&sum[stretch]], scale)).sum(),
-            grads => sum_of_squares(grads, scale),
-        };
-        let norm = view.sum(mine)?.sqrt();
+        let norm = norm(view, group, scale)?;
         // As torch.nn.utils.clip_grad_norm_ does.
         scale *= (f64::from(clip) / (norm + 1e-6)).min(1.0) as f32;
     }
     let Apply { params, state, grads, .. } = view;
     let finite = group.rule.apply(step, rate, scale, params, state, grads);
-    Ok((commit, Some(finite)))
+    Ok((Some(commit), Some(finite)))
+}
+
+/// The norm of the whole gradient times `scale`.
+fn norm(view: &mut Apply<'_>, group: &Group, scale: f32) -> Result<f64, Broken> {
+    if group.arena.is_exact() {
+        let peak = view.contributions.iter().fold(0.0, |peak, c| larger(peak, c.peak));
+        let terms = (group.shares.workers * group.shares.accum) as f64;
+        let unit = unit_of_squares(f64::from(peak) * terms * f64::from(scale), group.arena.len());
+        let mine = view.grads.iter().map(|sum| exact_sum_of_squares(sum, scale, unit)).sum();
+        return Ok((view.sum_exact(mine)? as f64 * 2_f64.powi(-unit)).sqrt());
+    }
+    let mine = match &view.grads[..] {
+        // One worker's, or what all nodes have summed up: stretch by stretch, as so many workers would.
+        [sum] => view.stretches().map(|stretch| sum_of_squares(&[&sum[stretch]], scale)).sum(),
+        grads => sum_of_squares(grads, scale),
+    };
+    Ok(view.sum(mine)?.sqrt())
 }
 
 /// What the first of a node has to tell, gathered for a few milliseconds.

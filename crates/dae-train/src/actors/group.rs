@@ -77,6 +77,12 @@ pub struct TakenUp {
 }
 
 impl Group {
+    /// Batches that a worker has in hand at once: where sums are order-free, all of a step, which may have to be given
+    /// again at another scale.
+    pub fn in_hand(&self) -> usize {
+        if self.arena.is_exact() { self.shares.accum } else { 1 }
+    }
+
     /// Whether there are other nodes.
     pub fn across(&self) -> bool {
         self.nodes.len() > 1

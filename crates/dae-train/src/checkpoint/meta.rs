@@ -33,6 +33,9 @@ pub struct Meta {
     pub optimizer: String,
     /// The training loss of the last committed step, where one is known.
     pub loss: Option<f64>,
+    /// The scale of the next order-free sum ([`dae_collective::Scale`]), where the run's sums are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<i32>,
     /// Where each tensor lies in the flat buffers.
     pub layout: Layout,
     /// The format version, [`VERSION`].

@@ -27,6 +27,7 @@ fn meta(step: u64) -> Meta {
         topology: "name = \"t\"\n# comment".into(),
         word: "split 2 | step adam(1e-3)".into(),
         optimizer: "adam(1e-3)".into(),
+        scale: None,
         loss: Some(0.1 + 0.2),
         layout: layout(),
         version: VERSION,

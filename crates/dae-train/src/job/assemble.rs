@@ -22,9 +22,14 @@ pub(super) fn group(
     let (total_steps, total_samples) = length(plan, dataset.len(), taken_up);
     let rule = Rule::new(plan.optimizer());
     let stall = Duration::from_secs(topology.job.stall_timeout_s);
-    let (states, local) = (rule.state_names().len(), plan.workers_per_node());
+    let (states, local, len) = (rule.state_names().len(), plan.workers_per_node(), backend.layout().len());
+    let first = across.node * local;
+    let arena = match plan.exact() {
+        true => Arena::exact(first, len, states, local, stall, plan.workers() * plan.accum()),
+        false => Arena::on_node(first, len, states, local, stall),
+    };
     Arc::new(Group {
-        arena: Arena::on_node(across.node * local, backend.layout().len(), states, local, stall),
+        arena,
         node: across.node,
         nodes: across.names,
         peers: across.peers.into_iter().map(Links::new).collect(),

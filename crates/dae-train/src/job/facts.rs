@@ -42,6 +42,8 @@ pub struct Standing {
     pub at: TakenUp,
     /// The loss of its last step.
     pub loss: Option<f64>,
+    /// The scale of its next order-free sum, where sums are.
+    pub scale: Option<i32>,
 }
 
 impl Facts {

@@ -53,6 +53,7 @@ impl Origin {
             word: plan.word().to_string(),
             optimizer: plan.optimizer().to_string(),
             loss: None,
+            scale: None,
             layout: layout.clone(),
             version: checkpoint::VERSION,
         };
@@ -60,7 +61,8 @@ impl Origin {
             agree(plan, &meta, checkpoint, path)?;
         }
         let at = |meta: &Meta| TakenUp { step: meta.step, cursor: meta.cursor };
-        let here = checkpoint.as_ref().map(|c| Standing { at: at(&c.meta), loss: c.meta.loss });
+        let here =
+            checkpoint.as_ref().map(|c| Standing { at: at(&c.meta), loss: c.meta.loss, scale: c.meta.scale });
         let standing = across.agreed(here, || Facts::of(plan, layout, dataset))?;
         let states = Rule::new(plan.optimizer()).state_names().iter();
         let zeros = || vec![0.0; layout.len()];

@@ -14,6 +14,7 @@ use crate::data::{Dataset, Feeder};
 use crate::run_folder::{Event, EventLog, RunFolder};
 use crate::topology::Plan;
 use dae_actor::{ActorRef, Restart, Spawn, System};
+use dae_collective::Scale;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,7 +97,8 @@ impl Job {
         let at = standing.map(|s| s.at).unwrap_or_default();
         let group = group(&plan, backend, &*dataset, at, across);
         let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
-        group.arena.load(at.step, &params, &state)?;
+        let scale = standing.and_then(|s| s.scale).map_or(Scale::UNKNOWN, Scale::from_number);
+        group.arena.load(at.step, &params, &state, scale)?;
         checkpoint::set_aside(&skipped)?;
         let records = folder.map(|folder| -> Result<_, JobError> {
             let mut log = EventLog::open_truncated_to(&folder.events(), at.step)?;
@@ -206,7 +208,7 @@ fn start_workers(
             let spawn = Spawn::named(format!("loader {rank}"))
                 .own_thread()
                 .restart(restart)
-                .mailbox(2 * (group.prefetch + 2));
+                .mailbox(2 * (group.prefetch + group.in_hand() + 1));
             let (feeder, all) = (feeder.clone(), group.clone());
             let loader = system.start(spawn, move || DataLoader::new(rank, feeder.clone(), all.clone()));
             let spawn = Spawn::named(format!("worker {rank}")).own_thread().restart(restart);

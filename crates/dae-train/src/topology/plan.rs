@@ -1,6 +1,6 @@
 //! A topology that was checked: what every worker goes by, and what cannot be invalid.
 
-use dae_schedule::{Optimizer, Word};
+use dae_schedule::{GItem, Optimizer, Order, Word};
 
 use super::document::Topology;
 use super::learning_rate::LearningRate;
@@ -59,6 +59,12 @@ impl Plan {
     /// Micro-batches each worker accumulates into one gradient.
     pub fn accum(&self) -> usize {
         self.word.accum() as usize
+    }
+
+    /// Whether gradients are added in a way that does not depend on who computed them: `order=exact`.
+    pub fn exact(&self) -> bool {
+        let exact = |item: &GItem| matches!(item, GItem::Split(split) if split.order == Order::Exact);
+        self.word.gradient().iter().any(exact)
     }
 
     /// Samples per worker and micro-batch.
