@@ -9,24 +9,36 @@
 //! | `arena` | [`Arena`]: parameters, optimizer state and a gradient slot per rank |
 //! | `member` | [`Member`]: one rank's hand in the arena: its slot, the reduce, its slice |
 //! | `peers` | [`Peers`]: the other nodes, as one local rank sees them |
+//! | `element` | [`Element`]: numbers that are summed, and [`sum`] |
+//! | `algorithm` | [`Algorithm`]: the ways a collective can go |
+//! | `plan` | [`Plan`]: what each rank sends and receives in a [`Collective`], as plain data |
+//! | `perform` | [`perform`]: what a plan says, done over [`Peers`] |
 //! | `across` | one rank's part in the sum over all nodes |
 //! | `memory_peers` | [`MemoryPeers`]: nodes that are threads of one process, for tests |
 //! | `snapshot` | [`Snapshot`]: a copy of the arena that a checkpointer reads while training goes on |
 mod across;
+mod algorithm;
 mod arena;
 mod barrier;
 mod buffer;
 mod commit;
+mod element;
 mod member;
 mod memory_peers;
 mod peers;
+mod perform;
+mod plan;
 mod snapshot;
 
+pub use algorithm::{Algorithm, NoSuchAlgorithm};
 pub use arena::{Arena, ArenaError};
 pub use barrier::{Barrier, Broken};
 pub use buffer::FlatBuffer;
 pub use commit::{Commit, Contribution};
+pub use element::{Element, sum};
 pub use member::{Apply, Member};
 pub use memory_peers::MemoryPeers;
 pub use peers::{Incoming, Outgoing, Peers, Phase, Tag};
+pub use perform::{perform, perform_exact};
+pub use plan::{Collective, Plan, Receive, Round, Send, Take};
 pub use snapshot::Snapshot;

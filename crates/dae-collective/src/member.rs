@@ -2,7 +2,7 @@
 
 use crate::across::Across;
 use crate::arena::{Desk, FINAL, PERIODIC, cut};
-use crate::{Arena, Barrier, Broken, Contribution, Peers, Snapshot};
+use crate::{Algorithm, Arena, Barrier, Broken, Contribution, Peers, Snapshot};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -115,10 +115,18 @@ impl Member {
     ///
     /// # Panics
     /// If the arena's ranks are not called as those of that node are.
-    pub fn across(mut self, peers: Box<dyn Peers>) -> Self {
+    pub fn across(self, peers: Box<dyn Peers>) -> Self {
+        self.across_by(peers, Algorithm::default())
+    }
+
+    /// As [`Member::across`], by this algorithm; all ranks of all nodes by the same.
+    ///
+    /// # Panics
+    /// If the arena's ranks are not called as those of that node are.
+    pub fn across_by(mut self, peers: Box<dyn Peers>, algorithm: Algorithm) -> Self {
         let world = self.arena.world();
         assert_eq!(self.arena.first_rank(), peers.node() * world, "as many ranks on each node, counted on");
-        self.across = (peers.nodes() > 1).then(|| Across::new(peers, self.slice.len(), world));
+        self.across = (peers.nodes() > 1).then(|| Across::new(peers, self.slice.len(), algorithm));
         self
     }
 

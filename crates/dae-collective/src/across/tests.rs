@@ -1,6 +1,6 @@
 //! Members of several nodes, each node an arena of its own.
 
-use crate::{Apply, Arena, Broken, Contribution, Member, MemoryPeers, Peers, Phase, Tag};
+use crate::{Apply, Arena, Broken, Contribution, Incoming, Member, MemoryPeers, Outgoing, Peers, Phase, Tag};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,9 +129,13 @@ fn a_node_that_sends_other_lengths_is_refused() {
     let arena = Arena::on_node(0, 64, 0, 1, STALL);
     let member = arena.join(0).unwrap().across(Box::new(a));
     let thread = std::thread::spawn(move || run(member, 1, None));
-    let (out, mut into) = ([Default::default(); 2], [Default::default(), Default::default()]);
-    let tag = Tag { generation: 1, step: 1, phase: Phase::Gradients };
+    let out = [Some(Outgoing::default()), None];
+    let mut into = [Some(Incoming::default()), None];
+    let tag = Tag::new(1, 1, Phase::Gradients);
     assert!(b.exchange(tag, &out, &mut into).is_err(), "it has no room for what is sent");
     let broken = thread.join().unwrap().unwrap_err();
-    assert_eq!(broken.to_string(), "node b: it sent 0 bytes and 0 numbers where (25, 32) were due");
+    assert_eq!(
+        broken.to_string(),
+        "node b: it sent (0, 0) bytes of Gradients 1, bucket 0, round 0, of group 1 where (25, 128) were due"
+    );
 }
