@@ -1,27 +1,50 @@
 //! One rank's part in the sum over all nodes.
 
+use crate::coded::Coded;
 use crate::perform::{Heads, perform, perform_with};
 use crate::plan::Collective;
-use crate::{Algorithm, Broken, Contribution, Incoming, Outgoing, Peers, Phase, Plan, Tag, sum};
+use crate::{Broken, Contribution, Incoming, Means, Outgoing, Peers, Phase, Plan, Tag, sum};
 
 /// The sums over nodes of one rank's slice.
 ///
-/// By whatever algorithm, each number is summed in one order, and all nodes come to have the same bits. With
-/// [`Algorithm::Direct`] it is the order of nodes.
+/// By whatever means, each number is summed in one order, and all nodes come to have the same bits. By default it is the
+/// order of nodes.
 pub(crate) struct Across {
     peers: Box<dyn Peers>,
-    plan: Plan,
-    /// What other nodes sent and is not added yet.
-    room: Vec<f32>,
+    way: Way,
     /// The gradient over this node's ranks, and once it is reduced, over all nodes.
     reduced: Vec<f32>,
 }
 
+enum Way {
+    Plain {
+        plan: Plan,
+        /// What other nodes sent and is not added yet.
+        room: Vec<f32>,
+    },
+    Coded(Coded),
+}
+
 impl Across {
     /// For a slice of `len`.
-    pub(crate) fn new(peers: Box<dyn Peers>, len: usize, algorithm: Algorithm) -> Self {
-        let plan = Plan::new(algorithm, Collective::AllReduce, peers.nodes(), peers.node(), len);
-        Self { peers, plan, room: vec![], reduced: vec![0.0; len] }
+    pub(crate) fn new(peers: Box<dyn Peers>, len: usize, means: Means) -> Self {
+        let (nodes, node) = (peers.nodes(), peers.node());
+        let way = match means {
+            Means::Plain(algorithm) => {
+                let plan = Plan::new(algorithm, Collective::AllReduce, nodes, node, len);
+                Way::Plain { plan, room: vec![] }
+            }
+            Means::Coded(codec) => Way::Coded(Coded::new(codec, nodes, node, len)),
+        };
+        Self { peers, way, reduced: vec![0.0; len] }
+    }
+
+    /// What a codec has lost so far and not sent yet: of this node's sums, and of its part of the totals.
+    pub(crate) fn residuals(&mut self) -> Option<[&mut [f32]; 2]> {
+        match &mut self.way {
+            Way::Plain { .. } => None,
+            Way::Coded(coded) => Some(coded.residuals()),
+        }
     }
 
     /// The number of nodes.
@@ -42,13 +65,19 @@ impl Across {
         slots: &[&[f32]],
         mine: &[Contribution],
     ) -> Result<Vec<Contribution>, Broken> {
-        let Self { peers, plan, room, reduced } = self;
+        let Self { peers, way, reduced } = self;
         let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();
         let mut all = vec![mine.clone(); peers.nodes()];
         sum(slots, reduced);
         let heads = Heads { mine: &mine, all: &mut all };
-        perform_with(&mut **peers, tag(step, Phase::Gradients), plan.adding(), reduced, room, Some(heads))?;
-        perform(&mut **peers, tag(step, Phase::Sums), plan.copying(), reduced, room)?;
+        let [first, then] = [tag(step, Phase::Gradients), tag(step, Phase::Sums)];
+        match way {
+            Way::Plain { plan, room } => {
+                perform_with(&mut **peers, first, plan.adding(), reduced, room, Some(heads))?;
+                perform(&mut **peers, then, plan.copying(), reduced, room)?;
+            }
+            Way::Coded(coded) => coded.reduce(&mut **peers, [first, then], reduced, heads)?,
+        }
         Ok(all.iter().flat_map(|head| head.as_chunks().0).map(Contribution::from_bytes).collect())
     }
 

@@ -1,7 +1,6 @@
 //! The ways a collective can go.
 
 use std::fmt;
-use std::str::FromStr;
 
 /// How ranks combine what they have. All of them come to the same sums but for rounding, and all ranks to the same bits.
 /// Costs below are of an all-reduce of n bytes over p ranks, with a seconds a message and b seconds a byte.
@@ -30,13 +29,13 @@ impl Algorithm {
     pub const ALL: [Self; 5] =
         [Self::Direct, Self::Ring, Self::HalvingDoubling, Self::RecursiveDoubling, Self::Tree];
 
-    /// What it is called.
+    /// What it is called in a schedule.
     pub fn name(self) -> &'static str {
         match self {
             Self::Direct => "direct",
             Self::Ring => "ring",
-            Self::HalvingDoubling => "halving-doubling",
-            Self::RecursiveDoubling => "recursive-doubling",
+            Self::HalvingDoubling => "halving",
+            Self::RecursiveDoubling => "doubling",
             Self::Tree => "tree",
         }
     }
@@ -45,32 +44,5 @@ impl Algorithm {
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
-    }
-}
-
-/// A name that no algorithm has.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no algorithm is called \"{0}\"; there are {names}", names = Algorithm::ALL.map(Algorithm::name).join(", "))]
-pub struct NoSuchAlgorithm(String);
-
-impl FromStr for Algorithm {
-    type Err = NoSuchAlgorithm;
-
-    fn from_str(name: &str) -> Result<Self, NoSuchAlgorithm> {
-        Self::ALL.into_iter().find(|a| a.name() == name).ok_or_else(|| NoSuchAlgorithm(name.into()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_read_back() {
-        for algorithm in Algorithm::ALL {
-            assert_eq!(algorithm.to_string().parse(), Ok(algorithm));
-        }
-        let said = "rings".parse::<Algorithm>().unwrap_err().to_string();
-        assert!(said.starts_with("no algorithm is called \"rings\"; there are direct, ring,"), "{said}");
     }
 }

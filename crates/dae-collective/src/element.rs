@@ -60,7 +60,8 @@ pub(crate) fn sum_around<T: Element>(before: &mut [&mut [T]], own: &mut [T], aft
     }
 }
 
-fn add<T: Element>(total: &mut [T], term: &[T]) {
+/// Adds a term to what is there.
+pub(crate) fn add<T: Element>(total: &mut [T], term: &[T]) {
     total.iter_mut().zip(term).for_each(|(t, x)| *t = t.plus(*x));
 }
 

@@ -2,7 +2,7 @@
 
 use crate::across::Across;
 use crate::arena::{Desk, FINAL, PERIODIC, cut};
-use crate::{Algorithm, Arena, Barrier, Broken, Contribution, Peers, Snapshot};
+use crate::{Arena, Barrier, Broken, Contribution, Means, Peers, Snapshot};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -116,18 +116,24 @@ impl Member {
     /// # Panics
     /// If the arena's ranks are not called as those of that node are.
     pub fn across(self, peers: Box<dyn Peers>) -> Self {
-        self.across_by(peers, Algorithm::default())
+        self.across_by(peers, Means::default())
     }
 
-    /// As [`Member::across`], by this algorithm; all ranks of all nodes by the same.
+    /// As [`Member::across`], by these means; all ranks of all nodes by the same.
     ///
     /// # Panics
     /// If the arena's ranks are not called as those of that node are.
-    pub fn across_by(mut self, peers: Box<dyn Peers>, algorithm: Algorithm) -> Self {
+    pub fn across_by(mut self, peers: Box<dyn Peers>, means: Means) -> Self {
         let world = self.arena.world();
         assert_eq!(self.arena.first_rank(), peers.node() * world, "as many ranks on each node, counted on");
-        self.across = (peers.nodes() > 1).then(|| Across::new(peers, self.slice.len(), algorithm));
+        self.across = (peers.nodes() > 1).then(|| Across::new(peers, self.slice.len(), means));
         self
+    }
+
+    /// What a codec has lost so far of this rank's slice and will send later, for a checkpoint to hold and to set: of what
+    /// this node sent, and of its part of the totals. They differ from node to node.
+    pub fn residuals(&mut self) -> Option<[&mut [f32]; 2]> {
+        self.across.as_mut()?.residuals()
     }
 
     fn nodes(&self) -> usize {

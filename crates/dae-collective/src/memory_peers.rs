@@ -141,6 +141,7 @@ impl Line {
 /// Links through memory between nodes that are threads of one process.
 pub struct MemoryPeers {
     node: usize,
+    names: Arc<[String]>,
     lines: Vec<Option<Line>>,
 }
 
@@ -154,9 +155,9 @@ impl MemoryPeers {
             let (to, from) = (pipe(node, other), pipe(other, node));
             (node != other).then(|| Line { name: names[other].clone(), to, from, deadline })
         };
-        (0..nodes)
-            .map(|node| Self { node, lines: (0..nodes).map(|other| line(node, other)).collect() })
-            .collect()
+        let shared: Arc<[String]> = names.into();
+        let lines = |node: usize| (0..nodes).map(|other| line(node, other)).collect();
+        (0..nodes).map(|node| Self { node, names: shared.clone(), lines: lines(node) }).collect()
     }
 }
 
@@ -167,6 +168,10 @@ impl Peers for MemoryPeers {
 
     fn node(&self) -> usize {
         self.node
+    }
+
+    fn name(&self, node: usize) -> &str {
+        &self.names[node]
     }
 
     // All sends come before all receives: who waits to send waits for a node at an earlier exchange, and who waits to

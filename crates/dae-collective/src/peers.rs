@@ -132,6 +132,9 @@ pub trait Peers: Send {
     /// Which of them this is.
     fn node(&self) -> usize;
 
+    /// What people call one of them.
+    fn name(&self, node: usize) -> &str;
+
     /// Sends `out[k]` to node k and receives its part into `into[k]`, to and from all of them at once: no order of
     /// sending and receiving among nodes may make them wait for each other. Both lists have an entry for each node.
     /// `None` is nothing to that node, or nothing from it: no message at all, which both ends must know. This node's

@@ -18,6 +18,7 @@ use std::time::Duration;
 /// and no copies but the cipher's.
 pub(crate) struct SealedPeers {
     node: usize,
+    names: Vec<String>,
     lines: Vec<Option<Line>>,
 }
 
@@ -35,7 +36,8 @@ impl SealedPeers {
         let line = |(link, name): (Option<Link>, &String)| {
             link.map(|link| Ok(Line::new(name.clone(), link.into_bulk(deadline)?))).transpose()
         };
-        Ok(Self { node, lines: links.into_iter().zip(names).map(line).collect::<Result<_, LinkError>>()? })
+        let lines = links.into_iter().zip(names).map(line).collect::<Result<_, LinkError>>()?;
+        Ok(Self { node, names: names.to_vec(), lines })
     }
 }
 
@@ -46,6 +48,10 @@ impl Peers for SealedPeers {
 
     fn node(&self) -> usize {
         self.node
+    }
+
+    fn name(&self, node: usize) -> &str {
+        &self.names[node]
     }
 
     fn exchange(
