@@ -1,36 +1,51 @@
 //! One rank's part in the sum over all nodes.
 
-use crate::arena::cut;
-use crate::{Broken, Contribution, Incoming, Outgoing, Peers, Phase, Tag};
-
-/// Elements summed at a time: they stay in the first-level cache.
-const BLOCK: usize = 2048;
+use crate::coded::Coded;
+use crate::perform::{Heads, perform, perform_with};
+use crate::plan::Collective;
+use crate::{Broken, Contribution, Incoming, Means, Outgoing, Peers, Phase, Plan, Scale, Tag, sum};
 
 /// The sums over nodes of one rank's slice.
 ///
-/// The slice is cut into a part for each node. Every node sends each other one the other's part of its own sum over its
-/// ranks, sums its own part over all nodes in their order, and sends the total to all. So each number is summed once, in
-/// one place, and all nodes have the same bits.
+/// By whatever means, each number is summed in one order, and all nodes come to have the same bits. By default it is the
+/// order of nodes.
 pub(crate) struct Across {
     peers: Box<dyn Peers>,
-    /// The sum over this node's ranks, where there are several; one rank's gradient is sent from where it lies.
-    of_node: Vec<f32>,
-    /// This node's part, as each node sent it; its own stays empty.
-    inbox: Vec<Vec<f32>>,
-    /// The gradient over all nodes.
+    way: Way,
+    /// The gradient over this node's ranks, and once it is reduced, over all nodes.
     reduced: Vec<f32>,
+    /// The same as integers, where sums are free of order, and room for those of other nodes.
+    integers: [Vec<i64>; 2],
+}
+
+enum Way {
+    Plain {
+        plan: Plan,
+        /// What other nodes sent and is not added yet.
+        room: Vec<f32>,
+    },
+    Coded(Coded),
 }
 
 impl Across {
-    /// For a slice of `len`, of one of `ranks` on this node.
-    pub(crate) fn new(peers: Box<dyn Peers>, len: usize, ranks: usize) -> Self {
+    /// For a slice of `len`.
+    pub(crate) fn new(peers: Box<dyn Peers>, len: usize, means: Means) -> Self {
         let (nodes, node) = (peers.nodes(), peers.node());
-        let own = cut(len, nodes, node).len();
-        Self {
-            peers,
-            of_node: vec![0.0; if ranks > 1 { len } else { 0 }],
-            inbox: (0..nodes).map(|n| vec![0.0; if n == node { 0 } else { own }]).collect(),
-            reduced: vec![0.0; len],
+        let way = match means {
+            Means::Plain(algorithm) => {
+                let plan = Plan::new(algorithm, Collective::AllReduce, nodes, node, len);
+                Way::Plain { plan, room: vec![] }
+            }
+            Means::Coded(codec) => Way::Coded(Coded::new(codec, nodes, node, len)),
+        };
+        Self { peers, way, reduced: vec![0.0; len], integers: [vec![], vec![]] }
+    }
+
+    /// What a codec has lost so far and not sent yet: of this node's sums, and of its part of the totals.
+    pub(crate) fn residuals(&mut self) -> Option<[&mut [f32]; 2]> {
+        match &mut self.way {
+            Way::Plain { .. } => None,
+            Way::Coded(coded) => Some(coded.residuals()),
         }
     }
 
@@ -52,44 +67,47 @@ impl Across {
         slots: &[&[f32]],
         mine: &[Contribution],
     ) -> Result<Vec<Contribution>, Broken> {
-        let Self { peers, of_node, inbox, reduced } = self;
-        let (nodes, node, len) = (peers.nodes(), peers.node(), reduced.len());
-        let part = |n: usize| cut(len, nodes, n);
+        let Self { peers, way, reduced, .. } = self;
         let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();
-        let of_node: &[f32] = match slots {
-            [one] => one,
-            many => {
-                sum(many, of_node);
-                of_node
+        let mut all = vec![mine.clone(); peers.nodes()];
+        sum(slots, reduced);
+        let heads = Heads { mine: &mine, all: &mut all };
+        let [first, then] = [tag(step, Phase::Gradients), tag(step, Phase::Sums)];
+        match way {
+            Way::Plain { plan, room } => {
+                perform_with(&mut **peers, first, plan.adding(), reduced, room, Some(heads))?;
+                perform(&mut **peers, then, plan.copying(), reduced, room)?;
             }
-        };
-        let mut heads: Vec<_> = (0..nodes).map(|_| mine.clone()).collect();
-        let mut into: Vec<_> =
-            heads.iter_mut().zip(inbox.iter_mut()).map(|(head, body)| Incoming { head, body }).collect();
-        into[node] = Incoming::default();
-        let mut out: Vec<_> = (0..nodes).map(|n| Outgoing { head: &mine, body: &of_node[part(n)] }).collect();
-        out[node] = Outgoing::default();
-        peers.exchange(tag(step, Phase::Gradients), &out, &mut into)?;
-
-        let mut terms: Vec<&[f32]> = inbox.iter().map(Vec::as_slice).collect();
-        terms[node] = &of_node[part(node)];
-        sum(&terms, &mut reduced[part(node)]);
-
-        let (before, rest) = reduced.split_at_mut(part(node).start);
-        let (own, after) = rest.split_at_mut(part(node).len());
-        let mut out = vec![Outgoing { head: &[], body: own }; nodes];
-        out[node] = Outgoing::default();
-        let mut into = Vec::new();
-        let (mut before, mut after) = (before, after);
-        for n in 0..nodes {
-            let from = if n < node { &mut before } else { &mut after };
-            let room = if n == node { 0 } else { part(n).len() };
-            let (body, more) = std::mem::take(from).split_at_mut(room);
-            *from = more;
-            into.push(Incoming { head: &mut [], body });
+            Way::Coded(coded) => coded.reduce(&mut **peers, [first, then], reduced, heads)?,
         }
-        peers.exchange(tag(step, Phase::Sums), &out, &mut into)?;
-        Ok(heads.iter().flat_map(|head| head.as_chunks().0).map(Contribution::from_bytes).collect())
+        Ok(contributions(&all))
+    }
+
+    /// As [`Across::reduce`], of integers, whose sum is free of order: they travel where sums grow, and numbers where these
+    /// spread.
+    ///
+    /// # Panics
+    /// If numbers travel in a codec: what is lost in it depends on who sends what.
+    pub(crate) fn reduce_exact(
+        &mut self,
+        step: u64,
+        slots: &[&[i64]],
+        scale: Scale,
+        mine: &[Contribution],
+    ) -> Result<Vec<Contribution>, Broken> {
+        let Self { peers, way: Way::Plain { plan, room }, reduced, integers: [sums, terms] } = self else {
+            panic!("order-free sums do not travel in a codec");
+        };
+        let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();
+        let mut all = vec![mine.clone(); peers.nodes()];
+        sums.resize(reduced.len(), 0);
+        sum(slots, sums);
+        let heads = Heads { mine: &mine, all: &mut all };
+        let [first, then] = [tag(step, Phase::Gradients), tag(step, Phase::Sums)];
+        perform_with(&mut **peers, first, plan.adding(), sums, terms, Some(heads))?;
+        scale.total(&[&sums[plan.held()]], &mut reduced[plan.held()]);
+        perform(&mut **peers, then, plan.copying(), reduced, room)?;
+        Ok(contributions(&all))
     }
 
     /// The first node of those that say so.
@@ -108,10 +126,10 @@ impl Across {
         let (nodes, node) = (self.peers.nodes(), self.peers.node());
         let mut bytes = vec![mine; nodes];
         let head = [mine];
-        let mut out = vec![Outgoing { head: &head, body: &[] }; nodes];
-        out[node] = Outgoing::default();
-        let mut into: Vec<_> = bytes.chunks_mut(1).map(|head| Incoming { head, body: &mut [] }).collect();
-        into[node] = Incoming::default();
+        let mut out = vec![Some(Outgoing { head: &head, body: &[] }); nodes];
+        let mut into: Vec<_> =
+            bytes.chunks_mut(1).map(|head| Some(Incoming { head, body: &mut [] })).collect();
+        (out[node], into[node]) = (None, None);
         self.peers.exchange(tag, &out, &mut into)?;
         Ok(bytes)
     }
@@ -122,23 +140,13 @@ impl Across {
     }
 }
 
-fn tag(step: u64, phase: Phase) -> Tag {
-    // A group over several nodes is formed once.
-    Tag { generation: 1, step, phase }
+fn contributions(heads: &[Vec<u8>]) -> Vec<Contribution> {
+    heads.iter().flat_map(|head| head.as_chunks().0).map(Contribution::from_bytes).collect()
 }
 
-/// Sums the terms in their order.
-fn sum(terms: &[&[f32]], into: &mut [f32]) {
-    for start in (0..into.len()).step_by(BLOCK) {
-        let range = start..into.len().min(start + BLOCK);
-        let total = &mut into[range.clone()];
-        for (n, term) in terms.iter().enumerate() {
-            match n {
-                0 => total.copy_from_slice(&term[range.clone()]),
-                _ => total.iter_mut().zip(&term[range.clone()]).for_each(|(t, x)| *t += x),
-            }
-        }
-    }
+fn tag(step: u64, phase: Phase) -> Tag {
+    // A group over several nodes is formed once.
+    Tag::new(1, step, phase)
 }
 
 #[cfg(test)]

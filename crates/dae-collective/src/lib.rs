@@ -10,26 +10,52 @@
 //! | `member` | [`Member`]: one rank's hand in the arena: its slot, the reduce, its slice |
 //! | `exact` | [`Scale`]: sums of integers, which do not depend on the order of their terms |
 //! | `peers` | [`Peers`]: the other nodes, as one local rank sees them |
+//! | `element` | [`Element`]: numbers that are summed, and [`sum`] |
+//! | `algorithm` | [`Algorithm`]: the ways a collective can go |
+//! | `plan` | [`Plan`]: what each rank sends and receives in a [`Collective`], as plain data |
+//! | `perform` | [`perform`]: what a plan says, done over [`Peers`] |
+//! | `cost` | [`Cost`]: what a sum over nodes costs by each algorithm |
+//! | `probe` | [`Probed`]: that cost, measured between the very nodes |
+//! | `codec` | [`Codec`]: numbers in fewer bytes, and what is lost kept for the next time |
+//! | `coded` | a sum over nodes whose numbers travel in a codec |
+//! | `means` | [`Means`]: which algorithm, or which codec |
 //! | `across` | one rank's part in the sum over all nodes |
 //! | `memory_peers` | [`MemoryPeers`]: nodes that are threads of one process, for tests |
 //! | `snapshot` | [`Snapshot`]: a copy of the arena that a checkpointer reads while training goes on |
 mod across;
+mod algorithm;
 mod arena;
 mod barrier;
 mod buffer;
+mod codec;
+mod coded;
 mod commit;
+mod cost;
+mod element;
 mod exact;
+mod means;
 mod member;
 mod memory_peers;
 mod peers;
+mod perform;
+mod plan;
+mod probe;
 mod snapshot;
 
+pub use algorithm::Algorithm;
 pub use arena::{Arena, ArenaError};
 pub use barrier::{Barrier, Broken};
 pub use buffer::FlatBuffer;
+pub use codec::{Codec, CodecError};
 pub use commit::{Commit, Contribution, Culprit};
+pub use cost::{Choice, Cost};
+pub use element::{Element, sum};
 pub use exact::{Scale, exact_sum_of_squares, larger, unit_of_squares};
+pub use means::Means;
 pub use member::{Apply, Member};
 pub use memory_peers::MemoryPeers;
 pub use peers::{Incoming, Outgoing, Peers, Phase, Tag};
+pub use perform::{perform, perform_exact};
+pub use plan::{Collective, Plan, Receive, Round, Send, Take};
+pub use probe::Probed;
 pub use snapshot::Snapshot;

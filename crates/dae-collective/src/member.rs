@@ -2,7 +2,7 @@
 
 use crate::across::Across;
 use crate::arena::{Desk, FINAL, PERIODIC, Scalar, cut};
-use crate::{Arena, Barrier, Broken, Contribution, Peers, Scale, Snapshot};
+use crate::{Arena, Barrier, Broken, Contribution, Means, Peers, Scale, Snapshot};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -137,11 +137,25 @@ impl Member {
     ///
     /// # Panics
     /// If the arena's ranks are not called as those of that node are.
-    pub fn across(mut self, peers: Box<dyn Peers>) -> Self {
+    pub fn across(self, peers: Box<dyn Peers>) -> Self {
+        self.across_by(peers, Means::default())
+    }
+
+    /// As [`Member::across`], by these means; all ranks of all nodes by the same.
+    ///
+    /// # Panics
+    /// If the arena's ranks are not called as those of that node are.
+    pub fn across_by(mut self, peers: Box<dyn Peers>, means: Means) -> Self {
         let world = self.arena.world();
         assert_eq!(self.arena.first_rank(), peers.node() * world, "as many ranks on each node, counted on");
-        self.across = (peers.nodes() > 1).then(|| Across::new(peers, self.slice.len(), world));
+        self.across = (peers.nodes() > 1).then(|| Across::new(peers, self.slice.len(), means));
         self
+    }
+
+    /// What a codec has lost so far of this rank's slice and will send later, for a checkpoint to hold and to set: of what
+    /// this node sent, and of its part of the totals. They differ from node to node.
+    pub fn residuals(&mut self) -> Option<[&mut [f32]; 2]> {
+        self.across.as_mut()?.residuals()
     }
 
     fn nodes(&self) -> usize {
@@ -272,13 +286,24 @@ impl Member {
         let range = || slice.clone();
         let (mut nodes, mut again, mut next) = (1, false, *scale);
         let grads: Vec<&[f32]> = if let Some(exact) = &arena.exact {
-            (again, next) = exact.judge(*scale, &all);
             // SAFETY: in the apply phase nobody writes to any rank's terms.
             let terms: Vec<_> = exact.slots.iter().map(|b| unsafe { b.slice(range()) }).collect();
-            // SAFETY: where sums are order-free nobody reads another rank's slot, and this rank's own is not in use.
-            let total = unsafe { arena.slots[rank].slice_mut(range()) };
-            scale.total(&terms, total);
-            vec![total]
+            let sum: &[f32] = match across {
+                None => {
+                    // SAFETY: where sums are order-free nobody reads another rank's slot, and this rank's own is not in
+                    // use.
+                    let total = unsafe { arena.slots[rank].slice_mut(range()) };
+                    scale.total(&terms, total);
+                    total
+                }
+                Some(across) => {
+                    all = across.reduce_exact(turn, &terms, *scale, &all)?;
+                    nodes = across.nodes();
+                    across.reduced()
+                }
+            };
+            (again, next) = exact.judge(*scale, &all);
+            vec![sum]
         } else {
             // SAFETY: in the apply phase nobody writes to any slot.
             let slots: Vec<_> = arena.slots.iter().map(|b| unsafe { b.slice(range()) }).collect();

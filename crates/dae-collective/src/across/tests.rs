@@ -1,6 +1,9 @@
 //! Members of several nodes, each node an arena of its own.
 
-use crate::{Apply, Arena, Broken, Contribution, Member, MemoryPeers, Peers, Phase, Tag};
+use crate::{
+    Algorithm, Apply, Arena, Broken, Codec, Contribution, Incoming, Means, Member, MemoryPeers, Outgoing,
+    Peers, Phase, Tag,
+};
 use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,12 +49,27 @@ type Outcome = Result<Option<Vec<u32>>, Broken>;
 
 /// So many nodes of so many ranks; what became of each rank, in order.
 fn nodes(nodes: usize, ranks: usize, len: usize, fail: Option<(usize, u64)>) -> Vec<Outcome> {
+    nodes_by(Means::default(), nodes, ranks, len, fail)
+}
+
+fn means() -> impl Strategy<Value = Means> {
+    let plain = Algorithm::ALL.map(Means::Plain);
+    proptest::sample::select([&plain[..], &[Means::Coded(Codec::F32)]].concat())
+}
+
+fn nodes_by(
+    means: Means,
+    nodes: usize,
+    ranks: usize,
+    len: usize,
+    fail: Option<(usize, u64)>,
+) -> Vec<Outcome> {
     let names: Vec<_> = (0..nodes).map(|n| format!("node {n}")).collect();
     let arenas: Vec<_> = (0..nodes).map(|n| Arena::on_node(n * ranks, len, 0, ranks, STALL)).collect();
     let mut members: Vec<Member> = Vec::new();
     for rank in 0..ranks {
         for (arena, peers) in arenas.iter().zip(MemoryPeers::mesh(&names, STALL)) {
-            members.push(arena.join(rank).unwrap().across(Box::new(peers)));
+            members.push(arena.join(rank).unwrap().across_by(Box::new(peers), means));
         }
     }
     members.sort_by_key(Member::rank);
@@ -78,9 +96,13 @@ proptest! {
     }
 
     #[test]
-    fn nodes_of_several_ranks_come_to_the_same(count in 2usize..4, ranks in 2usize..4, len in 0usize..400) {
+    fn nodes_of_several_ranks_come_to_the_same_by_all_means(
+        means in means(), count in 2usize..6, ranks in 1usize..4, len in 0usize..400,
+    ) {
         let one = &params(nodes(1, count * ranks, len, None))[0];
-        for node in params(nodes(count, ranks, len, None)) {
+        let all = params(nodes_by(means, count, ranks, len, None));
+        prop_assert!(all.iter().all(|node| *node == all[0]));
+        for node in all {
             for (a, b) in node.iter().zip(one).map(|(a, b)| (f32::from_bits(*a), f32::from_bits(*b))) {
                 prop_assert!((a - b).abs() <= 1e-5 * b.abs(), "{} {}", a, b);
             }
@@ -88,9 +110,11 @@ proptest! {
     }
 
     #[test]
-    fn a_rank_that_leaves_frees_all_nodes_and_its_own_is_named(count in 2usize..4, ranks in 1usize..3, who in 0usize..6, step in 0u64..4) {
+    fn a_rank_that_leaves_frees_all_nodes_and_its_own_is_named(
+        means in means(), count in 2usize..5, ranks in 1usize..3, who in 0usize..8, step in 0u64..4,
+    ) {
         let who = who % (count * ranks);
-        let outcomes = nodes(count, ranks, 100, Some((who, step)));
+        let outcomes = nodes_by(means, count, ranks, 100, Some((who, step)));
         for (rank, outcome) in outcomes.into_iter().enumerate() {
             match outcome {
                 Err(Broken::Left { rank: left, .. }) => prop_assert!(left == who && rank / ranks == who / ranks),
@@ -129,9 +153,13 @@ fn a_node_that_sends_other_lengths_is_refused() {
     let arena = Arena::on_node(0, 64, 0, 1, STALL);
     let member = arena.join(0).unwrap().across(Box::new(a));
     let thread = std::thread::spawn(move || run(member, 1, None));
-    let (out, mut into) = ([Default::default(); 2], [Default::default(), Default::default()]);
-    let tag = Tag { generation: 1, step: 1, phase: Phase::Gradients };
+    let out = [Some(Outgoing::default()), None];
+    let mut into = [Some(Incoming::default()), None];
+    let tag = Tag::new(1, 1, Phase::Gradients);
     assert!(b.exchange(tag, &out, &mut into).is_err(), "it has no room for what is sent");
     let broken = thread.join().unwrap().unwrap_err();
-    assert_eq!(broken.to_string(), "node b: it sent 0 bytes and 0 numbers where (29, 32) were due");
+    assert_eq!(
+        broken.to_string(),
+        "node b: it sent (0, 0) bytes of Gradients 1, bucket 0, round 0, of group 1 where (29, 128) were due"
+    );
 }

@@ -19,10 +19,21 @@ fn grain(step: usize, grain: usize, into: &mut [f32]) {
 
 /// Trains with so many ranks that share `grains` grains; gives the parameters, and how often a step had to be done again.
 fn train(world: usize, grains: usize, arena: &Arc<Arena>) -> (Vec<f32>, usize) {
+    let members = (0..world).map(|rank| arena.join(rank).unwrap()).collect();
+    let again = all_of(members, grains);
+    // SAFETY: everybody has left.
+    let params = unsafe { arena.params.slice(0..LEN) };
+    (params.to_vec(), again)
+}
+
+/// Trains with these members, which are all there are.
+fn all_of(members: Vec<Member>, grains: usize) -> usize {
+    let world = members.len();
     let again: Vec<usize> = std::thread::scope(|scope| {
-        let ranks: Vec<_> = (0..world)
-            .map(|rank| {
-                let mut member = arena.join(rank).unwrap();
+        let ranks: Vec<_> = members
+            .into_iter()
+            .map(|mut member| {
+                let rank = member.rank();
                 scope.spawn(move || {
                     let (mut step, mut again) = (0, 0);
                     while step < STEPS {
@@ -55,8 +66,7 @@ fn train(world: usize, grains: usize, arena: &Arc<Arena>) -> (Vec<f32>, usize) {
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
     });
     assert!(again.windows(2).all(|pair| pair[0] == pair[1]), "all ranks decide alike");
-    let params = unsafe { arena.params.slice(0..LEN) };
-    (params.to_vec(), again[0])
+    again[0]
 }
 
 fn arena(world: usize, grains: usize) -> Arc<Arena> {
@@ -71,6 +81,33 @@ fn the_number_of_ranks_does_not_change_a_bit() {
     for world in [2, 3, 5, 6] {
         let (params, again) = train(world, 30, &arena(world, 30));
         assert_eq!((params, again), (one.clone(), 3), "{world} ranks");
+    }
+}
+
+#[test]
+fn nor_does_the_number_of_nodes_or_the_algorithm() {
+    let (one, _) = train(1, 30, &arena(1, 30));
+    for algorithm in crate::Algorithm::ALL {
+        for (nodes, ranks) in [(2, 1), (3, 1), (3, 2), (5, 1)] {
+            let names: Vec<_> = (0..nodes).map(|n| format!("node {n}")).collect();
+            let stall = Duration::from_secs(20);
+            let arenas: Vec<_> =
+                (0..nodes).map(|n| Arena::exact(n * ranks, LEN, 0, ranks, stall, 30)).collect();
+            let mut members: Vec<Option<Member>> = (0..nodes * ranks).map(|_| None).collect();
+            for rank in 0..ranks {
+                for (node, peers) in crate::MemoryPeers::mesh(&names, stall).into_iter().enumerate() {
+                    let member = arenas[node].join(rank).unwrap();
+                    let member = member.across_by(Box::new(peers), crate::Means::Plain(algorithm));
+                    members[node * ranks + rank] = Some(member);
+                }
+            }
+            all_of(members.into_iter().flatten().collect(), 30);
+            for arena in arenas {
+                // SAFETY: everybody has left.
+                let params = unsafe { arena.params.slice(0..LEN) };
+                assert_eq!(params, one, "{nodes} nodes of {ranks}, {algorithm}");
+            }
+        }
     }
 }
 

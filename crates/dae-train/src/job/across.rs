@@ -94,12 +94,12 @@ impl Across {
         let (node, nodes) = (self.node, self.names.len());
         let Some(peers) = self.peers.first_mut().filter(|_| nodes > 1) else { return Ok(()) };
         for (step, piece) in (1..).zip(numbers.flat_map(|n| n.chunks_mut(PIECE))) {
-            let tag = Tag { generation: 1, step, phase: Phase::State };
-            let mut out = vec![Outgoing::default(); nodes];
-            let mut into: Vec<_> = (0..nodes).map(|_| Incoming::default()).collect();
+            let tag = Tag::new(1, step, Phase::State);
+            let mut out = vec![None; nodes];
+            let mut into: Vec<_> = (0..nodes).map(|_| None).collect();
             match node {
-                0 => out[1..].fill(Outgoing { head: &[], body: piece }),
-                _ => into[0].body = piece,
+                0 => out[1..].fill(Some(Outgoing::numbers(piece))),
+                _ => into[0] = Some(Incoming::numbers(piece)),
             }
             peers.exchange(tag, &out, &mut into)?;
         }
@@ -116,11 +116,10 @@ impl Across {
 fn all(peers: &mut dyn Peers, phase: Phase, mine: &[u8], sizes: &[usize]) -> Result<Vec<Vec<u8>>, Broken> {
     let node = peers.node();
     let mut said: Vec<_> = sizes.iter().map(|size| vec![0; *size]).collect();
-    let mut out = vec![Outgoing { head: mine, body: &[] }; sizes.len()];
-    out[node] = Outgoing::default();
-    let mut into: Vec<_> = said.iter_mut().map(|head| Incoming { head, body: &mut [] }).collect();
-    into[node] = Incoming::default();
-    peers.exchange(Tag { generation: 1, step: 0, phase }, &out, &mut into)?;
+    let mut out = vec![Some(Outgoing { head: mine, body: &[] }); sizes.len()];
+    let mut into: Vec<_> = said.iter_mut().map(|head| Some(Incoming { head, body: &mut [] })).collect();
+    (out[node], into[node]) = (None, None);
+    peers.exchange(Tag::new(1, 0, phase), &out, &mut into)?;
     said[node] = mine.to_vec();
     Ok(said)
 }

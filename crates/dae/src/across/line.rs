@@ -4,9 +4,6 @@ use dae_collective::{Broken, Incoming, Outgoing, Tag};
 use dae_net::{BulkReceiver, BulkSender, LinkError};
 use std::ops::Range;
 
-#[cfg(target_endian = "big")]
-compile_error!("numbers travel as they lie in memory, little-endian");
-
 /// The first frame of a part: where its sender is, the head, and the beginning of the body.
 const FIRST: u16 = 1;
 /// The next piece of a body.
@@ -14,8 +11,8 @@ const MORE: u16 = 2;
 /// The last frame of a link: why its sender leaves.
 const ABORT: u16 = 3;
 
-/// Numbers in one frame: 256 KiB, which a bulk socket takes in whether anybody reads or not. Shorter ones cost more wakes.
-pub(super) const PIECE: usize = 64 << 10;
+/// Bytes of a body in one frame, which a bulk socket takes in whether anybody reads or not. Shorter ones cost more wakes.
+pub(super) const PIECE: usize = 256 << 10;
 /// The bytes of why somebody leaves, at most.
 const LONGEST_CAUSE: usize = 4 << 10;
 /// Frames that are passed over to find why somebody left; sockets hold no more.
@@ -34,10 +31,10 @@ impl Line {
         Self { name, sender, receiver }
     }
 
-    /// Sends what a round has of a part.
-    pub(super) fn send(&mut self, tag: Tag, round: usize, out: &Outgoing<'_>) -> Result<(), Broken> {
-        let piece: &[u8] = bytemuck::cast_slice(&out.body[piece(out.body.len(), round)]);
-        let sent = match round {
+    /// Sends the n-th piece of a part.
+    pub(super) fn send(&mut self, tag: Tag, n: usize, out: &Outgoing<'_>) -> Result<(), Broken> {
+        let piece = &out.body[piece(out.body.len(), n)];
+        let sent = match n {
             0 => self.sender.send(FIRST, &opening(tag, out.body.len()), &[out.head, piece]),
             _ if piece.is_empty() => Ok(()),
             _ => self.sender.send(MORE, &[], &[piece]),
@@ -45,21 +42,21 @@ impl Line {
         sent.map_err(|e| self.last_word(&e))
     }
 
-    /// Receives what a round has of a part.
-    pub(super) fn receive(&mut self, tag: Tag, round: usize, into: &mut Incoming<'_>) -> Result<(), Broken> {
-        let (length, range) = (into.body.len(), piece(into.body.len(), round));
-        if round > 0 && range.is_empty() {
+    /// Receives the n-th piece of a part.
+    pub(super) fn receive(&mut self, tag: Tag, n: usize, into: &mut Incoming<'_>) -> Result<(), Broken> {
+        let (length, range) = (into.body.len(), piece(into.body.len(), n));
+        if n > 0 && range.is_empty() {
             return Ok(());
         }
         let (kind, header) = self.receiver.begin().map_err(|e| self.lost(e.to_string()))?;
         match kind {
             ABORT => return Err(self.lost(words(&header))),
-            FIRST if round == 0 && header == opening(tag, length) => {}
-            MORE if round > 0 => {}
+            FIRST if n == 0 && header == opening(tag, length) => {}
+            MORE if n > 0 => {}
             _ => return Err(self.lost(elsewhere(kind, &header, tag, length))),
         }
-        let body: &mut [u8] = bytemuck::cast_slice_mut(&mut into.body[range]);
-        let received = match round {
+        let body = &mut into.body[range];
+        let received = match n {
             0 => self.receiver.finish(&mut [&mut *into.head, body]),
             _ => self.receiver.finish(&mut [body]),
         };
@@ -95,13 +92,13 @@ impl Line {
     }
 }
 
-/// The place in a body of the piece of this round; empty once all is done.
-fn piece(length: usize, round: usize) -> Range<usize> {
-    let at = |round: usize| round.saturating_mul(PIECE).min(length);
-    at(round)..at(round + 1)
+/// The place in a body of its n-th piece; empty once all is done.
+fn piece(length: usize, n: usize) -> Range<usize> {
+    let at = |n: usize| n.saturating_mul(PIECE).min(length);
+    at(n)..at(n + 1)
 }
 
-/// The header of a part: where its sender is, and how many numbers follow.
+/// The header of a part: where its sender is, and how many bytes its body has.
 fn opening(tag: Tag, length: usize) -> [u8; Tag::BYTES + 8] {
     let mut bytes = [0; Tag::BYTES + 8];
     bytes[..Tag::BYTES].copy_from_slice(&tag.to_bytes());
@@ -111,13 +108,13 @@ fn opening(tag: Tag, length: usize) -> [u8; Tag::BYTES + 8] {
 
 /// What a peer has sent instead of what this side waits for.
 fn elsewhere(kind: u16, header: &[u8], tag: Tag, length: usize) -> String {
-    let here = format!("where this node waits for {length} numbers of {tag}");
-    let field = |at: usize| Some(u64::from_le_bytes(*header.get(at..)?.first_chunk()?));
-    match (kind, field(0), field(8), field(Tag::BYTES), header.get(16)) {
-        (FIRST, Some(group), Some(step), Some(numbers), Some(phase)) => {
-            format!("it sent {numbers} numbers of phase {phase}, step {step} of group {group}, {here}")
-        }
-        _ => format!("it sent a frame of kind {kind}, {here}"),
+    let here = format!("where this node waits for {length} bytes of {tag}");
+    let sent = header.split_first_chunk().and_then(|(there, length)| {
+        Some((Tag::from_bytes(there)?, u64::from_le_bytes(length.try_into().ok()?)))
+    });
+    match sent.filter(|_| kind == FIRST) {
+        Some((there, bytes)) => format!("it sent {bytes} bytes of {there}, {here}"),
+        None => format!("it sent a frame of kind {kind}, {here}"),
     }
 }
 

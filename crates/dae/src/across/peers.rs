@@ -10,13 +10,15 @@ use std::time::Duration;
 
 /// One local worker's links to the workers of its number on all other nodes.
 ///
-/// An exchange goes by rounds: a frame to every other node, then one from each. Whoever cannot send waits for a node
-/// that has not read the frame before, so that one is in an earlier round; whoever waits to receive waits for a node
-/// that has not sent yet, so that one is in this round or an earlier one. Hence no nodes wait for each other in a
-/// circle, as long as a link takes in one frame that nobody reads; sockets take in more. So it needs no threads, and
-/// no copies but the cipher's.
+/// An exchange goes by pieces: one frame to every other node, then one from each, of those that have something to say.
+/// Whoever cannot send waits for a node that has not read the frame before, so that one is at an earlier piece or an
+/// earlier exchange; whoever waits to receive waits for a node that has not sent yet, so that one is at this piece, and
+/// about to send, or at an earlier one. Hence no nodes wait for each other in a circle, as long as both ends of a link
+/// know of the same frames, and it takes in one frame that nobody reads; sockets take in more. So it needs no threads,
+/// and no copies but the cipher's.
 pub(crate) struct SealedPeers {
     node: usize,
+    names: Vec<String>,
     lines: Vec<Option<Line>>,
 }
 
@@ -34,7 +36,8 @@ impl SealedPeers {
         let line = |(link, name): (Option<Link>, &String)| {
             link.map(|link| Ok(Line::new(name.clone(), link.into_bulk(deadline)?))).transpose()
         };
-        Ok(Self { node, lines: links.into_iter().zip(names).map(line).collect::<Result<_, LinkError>>()? })
+        let lines = links.into_iter().zip(names).map(line).collect::<Result<_, LinkError>>()?;
+        Ok(Self { node, names: names.to_vec(), lines })
     }
 }
 
@@ -47,15 +50,29 @@ impl Peers for SealedPeers {
         self.node
     }
 
-    fn exchange(&mut self, tag: Tag, out: &[Outgoing<'_>], into: &mut [Incoming<'_>]) -> Result<(), Broken> {
-        let lengths = out.iter().map(|o| o.body.len()).chain(into.iter().map(|i| i.body.len()));
-        let rounds = lengths.max().unwrap_or(0).div_ceil(PIECE).max(1);
-        for round in 0..rounds {
+    fn name(&self, node: usize) -> &str {
+        &self.names[node]
+    }
+
+    fn exchange(
+        &mut self,
+        tag: Tag,
+        out: &[Option<Outgoing<'_>>],
+        into: &mut [Option<Incoming<'_>>],
+    ) -> Result<(), Broken> {
+        let lengths = out.iter().flatten().map(|o| o.body.len());
+        let lengths = lengths.chain(into.iter().flatten().map(|i| i.body.len()));
+        let pieces = lengths.max().unwrap_or(0).div_ceil(PIECE).max(1);
+        for n in 0..pieces {
             for (line, out) in self.lines.iter_mut().zip(out) {
-                line.as_mut().map_or(Ok(()), |line| line.send(tag, round, out))?;
+                if let (Some(line), Some(out)) = (line, out) {
+                    line.send(tag, n, out)?;
+                }
             }
             for (line, into) in self.lines.iter_mut().zip(&mut *into) {
-                line.as_mut().map_or(Ok(()), |line| line.receive(tag, round, into))?;
+                if let (Some(line), Some(into)) = (line, into) {
+                    line.receive(tag, n, into)?;
+                }
             }
         }
         Ok(())

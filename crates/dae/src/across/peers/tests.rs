@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn tag(step: u64) -> Tag {
-    Tag { generation: 1, step, phase: Phase::Sums }
+    Tag::new(1, step, Phase::Sums)
 }
 
 /// Every node's links to all others.
@@ -42,24 +42,37 @@ fn two() -> (SealedPeers, SealedPeers) {
     (ends.pop().unwrap(), b)
 }
 
-/// What node `from` sends to node `to`: as many numbers as that, told apart.
-fn numbers(from: usize, to: usize, many: usize) -> Vec<f32> {
-    (0..many).map(|i| (i * 100 + from * 10 + to) as f32).collect()
+/// What node `from` sends to node `to`: as many bytes as that, told apart.
+fn bytes(from: usize, to: usize, many: usize) -> Vec<u8> {
+    (0..many).map(|i| ((i % 251) ^ (from * 16 + to)) as u8).collect()
 }
 
-/// One exchange, in which node a sends `lengths(a, b)` numbers to node b.
+/// One exchange, in which node a sends `lengths(a, b)` bytes to node b.
 fn exchange(end: &mut SealedPeers, at: Tag, lengths: impl Fn(usize, usize) -> usize) -> Result<(), Broken> {
+    exchange_some(end, at, |a, b| Some(lengths(a, b)))
+}
+
+/// The same, if any.
+fn exchange_some(
+    end: &mut SealedPeers,
+    at: Tag,
+    lengths: impl Fn(usize, usize) -> Option<usize>,
+) -> Result<(), Broken> {
     let (me, nodes) = (end.node(), end.nodes());
-    let sent: Vec<_> = (0..nodes).map(|n| numbers(me, n, lengths(me, n))).collect();
+    let some = |from: usize, to: usize| lengths(from, to).filter(|_| from != to);
+    let sent: Vec<_> = (0..nodes).map(|n| bytes(me, n, some(me, n).unwrap_or(0))).collect();
     let heads: Vec<_> = (0..nodes).map(|n| [me as u8, n as u8]).collect();
-    let mut got: Vec<_> = (0..nodes).map(|n| (vec![0; 2], vec![0.0; lengths(n, me)])).collect();
-    let mut out: Vec<_> = heads.iter().zip(&sent).map(|(head, body)| Outgoing { head, body }).collect();
-    out[me] = Outgoing::default();
-    let mut into: Vec<_> = got.iter_mut().map(|(head, body)| Incoming { head, body }).collect();
-    into[me] = Incoming::default();
+    let mut got: Vec<_> = (0..nodes).map(|n| (vec![0; 2], vec![0; some(n, me).unwrap_or(0)])).collect();
+    let parts = heads.iter().zip(&sent).enumerate();
+    let out: Vec<_> = parts.map(|(n, (head, body))| some(me, n).map(|_| Outgoing { head, body })).collect();
+    let rooms = got.iter_mut().enumerate();
+    let mut into: Vec<_> =
+        rooms.map(|(n, (head, body))| some(n, me).map(|_| Incoming { head, body })).collect();
     end.exchange(at, &out, &mut into)?;
-    for (n, (head, body)) in got.iter().enumerate().filter(|(n, _)| *n != me) {
-        assert_eq!((&head[..], body), (&[n as u8, me as u8][..], &numbers(n, me, lengths(n, me))));
+    for (n, (head, body)) in got.iter().enumerate() {
+        if let Some(length) = some(n, me) {
+            assert_eq!((&head[..], body), (&[n as u8, me as u8][..], &bytes(n, me, length)));
+        }
     }
     Ok(())
 }
@@ -89,7 +102,7 @@ fn parts_of_every_length_cross_each_other() {
 #[test]
 fn many_nodes_never_wait_for_each_other_in_a_circle() {
     // Far more than sockets hold, on every link and one way round a ring.
-    const LONG: usize = 4 << 20;
+    const LONG: usize = 16 << 20;
     let ends: Vec<_> = mesh(4, PATIENCE)
         .into_iter()
         .map(|mut end| {
@@ -97,6 +110,12 @@ fn many_nodes_never_wait_for_each_other_in_a_circle() {
                 exchange(&mut end, tag(1), |_, _| LONG / 4).unwrap();
                 let ring = |from, to| if (from + 1) % 4 == to { LONG } else { 1 };
                 exchange(&mut end, tag(2), ring).unwrap();
+                let ring = |from: usize, to: usize| ((from + 1) % 4 == to).then_some(LONG);
+                exchange_some(&mut end, tag(3), ring).unwrap();
+                // Who only sends runs ahead as far as sockets go.
+                (4..9).for_each(|n| {
+                    exchange_some(&mut end, tag(n), |a, b| (a < b).then_some(LONG / 4)).unwrap()
+                });
             })
         })
         .collect();
@@ -116,10 +135,10 @@ fn a_last_word_is_heard_whatever_was_under_way() {
     for (mine, theirs, sent) in [(1, 1, 0), (1, 9 * PIECE, 4), (999 * PIECE, 9 * PIECE, 4)] {
         let (mut a, mut b) = two();
         let leaves = thread::spawn(move || {
-            let body = numbers(1, 0, theirs);
+            let body = bytes(1, 0, theirs);
             let out = Outgoing { head: &[1, 0], body: &body };
             let line = b.lines[0].as_mut().unwrap();
-            (0..sent).for_each(|round| line.send(tag(1), round, &out).unwrap());
+            (0..sent).for_each(|n| line.send(tag(1), n, &out).unwrap());
             b.abort("out of cheese");
         });
         let failed = exchange(&mut a, tag(1), |from, _| [mine, theirs][from]);
@@ -138,8 +157,19 @@ fn who_is_elsewhere_is_told_apart() {
         assert!(there.join().unwrap().is_err());
         said
     };
-    assert!(apart(tag(2), 3).contains("step 2 of group 1, where this node waits for 3 numbers of Sums 1"));
-    assert!(apart(tag(1), 4).contains("it sent 4 numbers"));
+    let here = tag(1);
+    let others = [
+        Tag { generation: 2, ..here },
+        Tag { step: 2, ..here },
+        Tag { phase: Phase::State, ..here },
+        Tag { bucket: 2, ..here },
+        Tag { round: 2, ..here },
+    ];
+    for other in others {
+        let said = format!("it sent 3 bytes of {other}, where this node waits for 3 bytes of {here}");
+        assert_eq!(apart(other, 3), said);
+    }
+    assert!(apart(here, 4).contains("it sent 4 bytes"));
 }
 
 #[test]
