@@ -30,12 +30,15 @@ pub fn not_yet_run(text: &str) -> Vec<Problem> {
 
 /// One row for each thing that does not run: where it is marked, what it is, whether this item has it.
 fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
+    let across =
+        matches!(&item.kind, ItemKind::Gradient(Some(GItem::Split(s))) if s.place == Some(Place::Cluster));
     match &item.kind {
         ItemKind::Gradient(Some(GItem::Pipe(_))) => vec![("", "`pipe`", true)],
         ItemKind::Gradient(Some(GItem::Tensor(_))) => vec![("", "`tensor`", true)],
         ItemKind::Gradient(Some(GItem::Split(split))) => vec![
-            ("algo", "a choice of `algo`", split.algo != Algo::Auto),
-            ("wire", "a `wire` other than f32", split.wire != Wire::F32),
+            ("algo", "a choice of `algo` other than over a cluster", split.algo != Algo::Auto && !across),
+            ("wire", "a `wire` other than over a cluster", split.wire != Wire::F32 && !across),
+            ("wire", "this `wire`", across && matches!(split.wire, Wire::Int4 | Wire::PowerSgd(_))),
             ("bucket", "`bucket`", split.bucket.is_some()),
             ("overlap", "`overlap`", split.overlap),
             ("@", "`@rack`", split.place == Some(Place::Rack)),

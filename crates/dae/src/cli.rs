@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand};
 use dae_train::exit::CODES;
 use dae_train::topology::assignment;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Runs topologies on this machine.
@@ -24,6 +25,9 @@ pub(crate) enum Command {
     /// Run this node's part of a job, for the daemon that started this process
     #[command(hide = true)]
     Serve(ServeArgs),
+    /// Measure how fast gradients are summed
+    #[command(hide = true)]
+    BenchAllreduce(BenchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -56,6 +60,19 @@ pub(crate) struct EvalArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// Workers of one process, in one arena
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) workers: usize,
+    /// Be the first of two hosts, and wait here for the other
+    #[arg(long, value_name = "ADDR", conflicts_with = "dial")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Be the second of two hosts, and find the first there
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) dial: Option<SocketAddr>,
 }
 
 #[derive(Debug, Args)]

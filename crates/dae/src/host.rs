@@ -2,7 +2,7 @@
 
 use crate::cli::{Cli, Command};
 use crate::exit::Failure;
-use crate::{evaluate, prepare, run, serve};
+use crate::{bench, evaluate, prepare, run, serve};
 use clap::Parser;
 use dae_actor::{Handler, Spawn, System, TellError};
 use dae_torch::Model;
@@ -108,6 +108,7 @@ impl Host {
             Command::Check(args) => prepare::check(&self, args),
             Command::Eval(args) => evaluate::evaluate(&self, args),
             Command::Serve(args) => serve::serve(&self, args),
+            Command::BenchAllreduce(args) => bench::allreduce(args),
         };
         match done {
             Ok(exit) => exit.into(),

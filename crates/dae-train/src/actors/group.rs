@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::data::Shares;
 use crate::optimizer::Rule;
 use crate::topology::LearningRate;
-use dae_collective::{Arena, Peers};
+use dae_collective::{Arena, Means, Peers};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,8 @@ pub struct Group {
     pub node: usize,
     /// What the nodes are called, in order; one entry where there is one.
     pub nodes: Vec<String>,
+    /// How the sums over nodes are made.
+    pub means: Means,
     /// Each local worker's links to other nodes, until it takes them.
     pub peers: Vec<Links>,
     /// The model.

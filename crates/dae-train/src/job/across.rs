@@ -2,7 +2,7 @@
 
 use super::{Facts, JobError, Standing};
 use crate::topology::Plan;
-use dae_collective::{Broken, Incoming, Outgoing, Peers, Phase, Tag};
+use dae_collective::{Broken, Incoming, Means, Outgoing, Peers, Phase, Probed, Tag};
 
 /// The longest encoding of [`Facts`] that is taken.
 const MOST_FACTS: usize = 1 << 16;
@@ -104,6 +104,24 @@ impl Across {
             peers.exchange(tag, &out, &mut into)?;
         }
         Ok(())
+    }
+
+    /// How sums of so many numbers over nodes are made: as the schedule says, or by the algorithm that costs least between
+    /// these very nodes where all give the same bits, and in the order of nodes otherwise.
+    pub(super) fn means(&mut self, plan: &Plan, len: usize) -> Result<Means, Broken> {
+        let nodes = self.names.len();
+        let Some(peers) = self.peers.first_mut().filter(|_| nodes > 1) else { return Ok(Means::default()) };
+        if let Some(means) = plan.means() {
+            return Ok(means);
+        }
+        // Two numbers have one sum in either order, and integers in any.
+        if nodes > 2 && !plan.exact() {
+            return Ok(Means::default());
+        }
+        let bytes = len.div_ceil(plan.workers_per_node()) * if plan.exact() { 8 } else { 4 };
+        let choice = Probed::probe(&mut **peers, 1)?.choose(bytes);
+        tracing::info!(bytes, algorithm = %choice.algorithm, reason = choice.reason, "sums over nodes");
+        Ok(Means::Plain(choice.algorithm))
     }
 
     /// Tells the other nodes why this one does not come.

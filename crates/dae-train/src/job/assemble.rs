@@ -6,7 +6,7 @@ use crate::backend::Backend;
 use crate::data::{Corruption, CorruptionKind, Dataset, Feeder, Sampler, Shares};
 use crate::optimizer::Rule;
 use crate::topology::{Plan, Topology};
-use dae_collective::Arena;
+use dae_collective::{Arena, Means};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ pub(super) fn group(
     backend: Arc<dyn Backend>,
     dataset: &dyn Dataset,
     taken_up: TakenUp,
+    means: Means,
     across: Across,
 ) -> Arc<Group> {
     let topology = plan.topology();
@@ -30,6 +31,7 @@ pub(super) fn group(
     };
     Arc::new(Group {
         arena,
+        means,
         node: across.node,
         nodes: across.names,
         peers: across.peers.into_iter().map(Links::new).collect(),

@@ -9,6 +9,7 @@ use crate::layout::Layout;
 use crate::optimizer::Rule;
 use crate::run_folder::RunFolder;
 use crate::topology::{Plan, Topology};
+use dae_collective::Means;
 use std::path::{Path, PathBuf};
 
 /// What a run begins from, the same on all of its nodes.
@@ -21,6 +22,8 @@ pub(super) struct Origin {
     pub(super) meta: Meta,
     /// The checkpoint it goes on from; known on the first node.
     pub(super) path: Option<PathBuf>,
+    /// How sums over nodes are made.
+    pub(super) means: Means,
     /// Newer ones that are damaged.
     pub(super) skipped: Vec<(PathBuf, CheckpointError)>,
 }
@@ -77,7 +80,8 @@ impl Origin {
         }
         let sent = if standing.is_some() { state.as_mut_slice() } else { &mut [] };
         across.share(std::iter::once(&mut params).chain(sent))?;
-        Ok(Self { standing, params, state, meta, path, skipped })
+        let means = across.means(plan, layout.len())?;
+        Ok(Self { standing, params, state, meta, path, skipped, means })
     }
 }
 

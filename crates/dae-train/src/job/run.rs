@@ -93,9 +93,9 @@ impl Job {
         origin: Origin,
         across: Across,
     ) -> Result<Self, JobError> {
-        let Origin { standing, params, state, meta, path, skipped } = origin;
+        let Origin { standing, params, state, meta, path, skipped, means } = origin;
         let at = standing.map(|s| s.at).unwrap_or_default();
-        let group = group(&plan, backend, &*dataset, at, across);
+        let group = group(&plan, backend, &*dataset, at, means, across);
         let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
         let scale = standing.and_then(|s| s.scale).map_or(Scale::UNKNOWN, Scale::from_number);
         group.arena.load(at.step, &params, &state, scale)?;

@@ -6,7 +6,7 @@ use super::document::Topology;
 use super::kinds::Kinds;
 use super::marks::Marks;
 use super::nearest::nearest;
-use super::plan::Runs;
+use super::plan::{Runs, exact, over_nodes};
 use super::problem::{Place, Problem};
 use super::rule::clip;
 
@@ -196,6 +196,10 @@ impl Check<'_> {
             let reason = format!("names {named} nodes, and the schedule takes {nodes}");
             let fix = "name more, or none where any will do, or lower the count of `@cluster`";
             self.report("conflict", "placement.nodes", reason, fix);
+        }
+        if exact(&word) && over_nodes(&word).is_some_and(|split| split.wire.loses()) {
+            let reason = "`order=exact` is the same to the bit whoever computes what, and what a lossy `wire` loses is not";
+            self.report("conflict", KEY, reason, "take out one of the two");
         }
         Some((word, optimizer))
     }

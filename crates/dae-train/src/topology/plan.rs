@@ -1,6 +1,7 @@
 //! A topology that was checked: what every worker goes by, and what cannot be invalid.
 
-use dae_schedule::{GItem, Optimizer, Order, Word};
+use dae_collective::{Algorithm, Codec, Means};
+use dae_schedule::{Algo, GItem, Optimizer, Order, Place, Split, Wire, Word};
 
 use super::document::Topology;
 use super::learning_rate::LearningRate;
@@ -63,8 +64,12 @@ impl Plan {
 
     /// Whether gradients are added in a way that does not depend on who computed them: `order=exact`.
     pub fn exact(&self) -> bool {
-        let exact = |item: &GItem| matches!(item, GItem::Split(split) if split.order == Order::Exact);
-        self.word.gradient().iter().any(exact)
+        exact(&self.word)
+    }
+
+    /// How sums over nodes are made; nothing where that is left to the run.
+    pub fn means(&self) -> Option<Means> {
+        means(over_nodes(&self.word)?)
     }
 
     /// Samples per worker and micro-batch.
@@ -119,4 +124,39 @@ impl Plan {
     pub fn seed(&self) -> u64 {
         self.topology.job.seed
     }
+}
+
+/// Whether gradients are added in a way that does not depend on who computed them.
+pub(super) fn exact(word: &Word) -> bool {
+    splits(word).any(|split| split.order == Order::Exact)
+}
+
+/// The split over nodes, if there is one.
+pub(super) fn over_nodes(word: &Word) -> Option<&Split> {
+    splits(word).find(|split| split.place == Some(Place::Cluster))
+}
+
+fn splits(word: &Word) -> impl Iterator<Item = &Split> {
+    word.gradient().iter().filter_map(|item| if let GItem::Split(split) = item { Some(split) } else { None })
+}
+
+fn means(split: &Split) -> Option<Means> {
+    let codec = match split.wire {
+        Wire::Bf16 => Codec::Bf16,
+        Wire::F16 => Codec::F16,
+        Wire::Int8 => Codec::Int8,
+        Wire::TopK(fraction) => Codec::TopK(fraction),
+        // The others do not run yet.
+        _ => Codec::F32,
+    };
+    if codec.loses() {
+        return Some(Means::Coded(codec));
+    }
+    Some(Means::Plain(match split.algo {
+        Algo::Auto => return None,
+        Algo::Ring => Algorithm::Ring,
+        Algo::Halving => Algorithm::HalvingDoubling,
+        Algo::Doubling => Algorithm::RecursiveDoubling,
+        Algo::Direct => Algorithm::Direct,
+    }))
 }
