@@ -37,13 +37,13 @@ def autoencoder(hidden, code):
     )
 
 
-def train(rank, workers, port, folder, size):
+def train(rank, workers, master, folder, size):
     hidden, code, batch, steps = size
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = autoencoder(hidden, code)
     if workers > 1:
-        distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=workers)
+        distributed.init_process_group("gloo", init_method=f"tcp://{master}", rank=rank, world_size=workers)
         model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.Adam(model.parameters(), LEARNING_RATE)
     data = images(folder)
@@ -88,15 +88,22 @@ def main():
     arguments.add_argument("--workers", type=int, default=2)
     for name in ("hidden", "code", "batch", "steps"):
         arguments.add_argument(f"--{name}", type=int, help="all four for one size; none for the three usual ones")
+    arguments.add_argument("--rank", type=int, help="be this one of the workers, the others being elsewhere")
+    arguments.add_argument("--master", metavar="ADDRESS:PORT", help="where rank 0 listens, with --rank")
     given = arguments.parse_args()
     one = (given.hidden, given.code, given.batch, given.steps)
     if any(one) and not all(one):
         arguments.error("--hidden, --code, --batch and --steps go together")
+    if (given.rank is None) != (given.master is None):
+        arguments.error("--rank and --master go together")
     for size in [one] if all(one) else SIZES:
         if given.workers == 1:
-            train(0, 1, 0, given.mnist, size)
+            train(0, 1, None, given.mnist, size)
+        elif given.rank is not None:
+            train(given.rank, given.workers, given.master, given.mnist, size)
         else:
-            multiprocessing.spawn(train, args=(given.workers, free_port(), given.mnist, size), nprocs=given.workers)
+            master = f"127.0.0.1:{free_port()}"
+            multiprocessing.spawn(train, args=(given.workers, master, given.mnist, size), nprocs=given.workers)
 
 
 if __name__ == "__main__":

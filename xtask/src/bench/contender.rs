@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::two_nodes::{self, TwoNodes};
 use crate::failure::{Failure, Outcome};
 use crate::step;
 use crate::workspace::Workspace;
@@ -38,6 +39,10 @@ pub enum Contender {
     BareLoop,
     /// PyTorch DDP over gloo with two processes.
     Ddp,
+    /// This project on two nodes with a worker each.
+    DaeNodes,
+    /// PyTorch DDP over gloo with its two processes on the same two nodes.
+    DdpNodes,
 }
 
 /// Where the contenders find what they need.
@@ -48,6 +53,8 @@ pub struct Field<'a> {
     pub mnist: &'a Path,
     /// The Python program and the folder of the peers' scripts.
     pub peers: Option<(&'a Path, &'a Path)>,
+    /// Two nodes, where two are measured.
+    pub nodes: Option<TwoNodes<'a>>,
 }
 
 impl Contender {
@@ -57,6 +64,8 @@ impl Contender {
             Self::Dae(_) => "dae",
             Self::BareLoop => "bare_loop",
             Self::Ddp => "ddp_gloo",
+            Self::DaeNodes => "dae_nodes",
+            Self::DdpNodes => "ddp_nodes",
         }
     }
 
@@ -65,41 +74,54 @@ impl Contender {
         match self {
             Self::Dae(workers) => workers,
             Self::BareLoop => 1,
-            Self::Ddp => 2,
+            Self::Ddp | Self::DaeNodes | Self::DdpNodes => 2,
         }
     }
 
     /// Runs it once; samples a second.
     pub fn measure(self, size: Size, field: &Field) -> Outcome<f64> {
         match self {
-            Self::Dae(workers) => measure_dae(workers, size, field.workspace),
+            Self::Dae(workers) => measure_dae(&format!("split {workers}"), size, field, &[]),
+            Self::DaeNodes => {
+                let word = "split 1 @node | split 2 @cluster";
+                measure_dae(word, size, field, &["--cluster", two_nodes::CLUSTER])
+            }
             Self::BareLoop => {
                 let mut command = field.workspace.program("examples/bare_loop");
                 command.arg("--mnist").arg(field.mnist).args(arguments(size, self.workers()));
                 speed_in(&step::read(command)?)
             }
-            Self::Ddp => {
-                let (python, scripts) = field.peers.ok_or_else(|| {
-                    Failure::says(
-                        "PyTorch DDP needs a virtual environment with torch and numpy: name it with --peers",
-                    )
-                })?;
-                let mut command = Command::new(python);
-                command.arg(scripts.join("ddp_dae.py")).arg("--mnist").arg(field.mnist);
-                command.args(arguments(size, self.workers()));
-                speed_in(&step::read(command)?)
+            Self::Ddp => speed_in(&step::read(ddp(size, field)?)?),
+            Self::DdpNodes => {
+                let nodes = field.nodes.as_ref().ok_or_else(|| Failure::says("two nodes take --nodes 2"))?;
+                let rank = |rank: &str| -> Outcome<Command> {
+                    let mut command = ddp(size, field)?;
+                    command.args(["--rank", rank, "--master", &format!("{}:29513", two_nodes::FIRST)]);
+                    command.env("GLOO_SOCKET_IFNAME", "eth0");
+                    Ok(command)
+                };
+                speed_in(&nodes.both(&rank("0")?, &rank("1")?)?)
             }
         }
     }
 }
 
-fn measure_dae(workers: u32, size: Size, workspace: &Workspace) -> Outcome<f64> {
+fn ddp(size: Size, field: &Field) -> Outcome<Command> {
+    let (python, scripts) = field.peers.ok_or_else(|| {
+        Failure::says("PyTorch DDP needs a virtual environment with torch and numpy: name it with --peers")
+    })?;
+    let mut command = Command::new(python);
+    command.arg(scripts.join("ddp_dae.py")).arg("--mnist").arg(field.mnist).args(arguments(size, 2));
+    Ok(command)
+}
+
+fn measure_dae(word: &str, size: Size, field: &Field, more: &[&str]) -> Outcome<f64> {
     let folder =
         tempfile::tempdir().map_err(|e| Failure::file("make a folder in", &std::env::temp_dir(), e))?;
     let run = folder.path().join("run");
-    let mut command = workspace.program("dae-node");
-    command.args(["run", "examples/mnist-mlp/topology.toml"]);
-    for setting in settings(workers, size) {
+    let mut command = field.workspace.program("dae-node");
+    command.args(["run", "examples/mnist-mlp/topology.toml"]).args(more);
+    for setting in settings(word, size) {
         command.arg("--set").arg(setting);
     }
     command.arg("--run-dir").arg(&run);
@@ -108,11 +130,11 @@ fn measure_dae(workers: u32, size: Size, workspace: &Workspace) -> Outcome<f64> 
     speed_in(&fs::read_to_string(&summary).map_err(|e| Failure::file("read", &summary, e))?)
 }
 
-fn settings(workers: u32, size: Size) -> [String; 6] {
+fn settings(word: &str, size: Size) -> [String; 6] {
     let Size { hidden, code, batch, steps } = size;
     [
         format!("model.layers=[784,{hidden},{code},{hidden},784]"),
-        format!("schedule.word=\"split {workers} | step adam(1e-3)\""),
+        format!("schedule.word=\"{word} | step adam(1e-3)\""),
         // A run leaves its first ten steps out of its pace; the others time so many after a warm-up of ten.
         format!("job.steps={}", steps + 10),
         format!("data.batch={batch}"),
@@ -152,7 +174,7 @@ mod tests {
     #[test]
     fn ours_is_told_the_whole_size() {
         assert_eq!(
-            settings(2, SIZES[0]),
+            settings("split 2", SIZES[0]),
             [
                 "model.layers=[784,512,64,512,784]",
                 "schedule.word=\"split 2 | step adam(1e-3)\"",

@@ -2,14 +2,18 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | [`allreduce`] | sums of gradients: ours in one process and between two nodes, gloo's, OpenMPI's, by turns |
+//! | [`two_nodes`] | two nodes on this machine |
 //! | [`actor`] | messages to an actor in another process: ours, Ray's and Monarch's, by turns |
 //! | [`train`] | training speed: ours, a bare loop, and PyTorch DDP, by turns |
 //! | [`contender`] | how each of them is started and what it answers |
 //! | [`table`] | medians and ratios |
 mod actor;
+mod allreduce;
 mod contender;
 mod table;
 mod train;
+mod two_nodes;
 
 use clap::Subcommand;
 
@@ -23,6 +27,8 @@ pub enum Bench {
     Train(train::Train),
     /// The time of asks, and the speed of large parts, to an actor in another process
     Actor(actor::Actor),
+    /// The time of an all-reduce with two workers, on one node and between two
+    Allreduce(allreduce::Allreduce),
 }
 
 /// Measures.
@@ -30,5 +36,6 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Outcome {
     match bench {
         Bench::Train(train) => train.run(workspace),
         Bench::Actor(actor) => actor.run(workspace),
+        Bench::Allreduce(allreduce) => allreduce.run(workspace),
     }
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::contender::{Contender, Field, SIZES};
 use super::table::{Measured, table};
+use super::two_nodes::TwoNodes;
 use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
 use crate::{progress, step, tasks};
@@ -22,6 +23,9 @@ pub struct Train {
     /// MNIST's IDX files, if not where `dae-node data fetch mnist` puts them
     #[arg(long, value_name = "DIR")]
     mnist: Option<PathBuf>,
+    /// Nodes of one worker each, in network namespaces, which takes root; 1 measures one node with one worker and with two
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=2))]
+    nodes: u32,
     /// How often everything is measured
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -36,14 +40,15 @@ impl Train {
         let python = self.peers.as_ref().map(|venv| venv.join("bin").join("python"));
         let scripts = self.peers_dir.clone().unwrap_or_else(|| workspace.root().join("xtask").join("peers"));
         let peers = python.as_deref().map(|python| (python, scripts.as_path()));
-        let field = Field { workspace, mnist: &mnist, peers };
+        let nodes = (self.nodes > 1).then(|| TwoNodes::up(workspace)).transpose()?;
+        let field = Field { workspace, mnist: &mnist, peers, nodes };
         let measured = self.measure(&field)?;
         eprint!("\n{}", table(&measured));
         Ok(())
     }
 
     fn measure(&self, field: &Field) -> Outcome<Vec<Measured>> {
-        let contenders = contenders(field.peers.is_some());
+        let contenders = contenders(self.nodes, field.peers.is_some());
         let total = u64::from(self.rounds) * (SIZES.len() * contenders.len()) as u64;
         let bar = progress::count("measuring", total);
         let mut all = Vec::new();
@@ -67,10 +72,13 @@ impl Train {
     }
 }
 
-fn contenders(peers: bool) -> Vec<Contender> {
-    let mut all = vec![Contender::Dae(1), Contender::Dae(2), Contender::BareLoop];
+fn contenders(nodes: u32, peers: bool) -> Vec<Contender> {
+    let (mut all, peer) = match nodes {
+        1 => (vec![Contender::Dae(1), Contender::Dae(2), Contender::BareLoop], Contender::Ddp),
+        _ => (vec![Contender::Dae(2), Contender::DaeNodes], Contender::DdpNodes),
+    };
     if peers {
-        all.push(Contender::Ddp);
+        all.push(peer);
     }
     all
 }
@@ -92,7 +100,9 @@ mod tests {
 
     #[test]
     fn ddp_is_measured_only_where_it_can_run() {
-        assert!(contenders(true).contains(&Contender::Ddp));
-        assert!(!contenders(false).contains(&Contender::Ddp));
+        assert!(contenders(1, true).contains(&Contender::Ddp));
+        assert!(!contenders(1, false).contains(&Contender::Ddp));
+        assert!(contenders(2, true).contains(&Contender::DdpNodes));
+        assert!(!contenders(2, false).contains(&Contender::DdpNodes));
     }
 }
