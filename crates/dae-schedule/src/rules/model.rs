@@ -48,7 +48,11 @@ pub(super) fn stages(line: &Line<'_, '_>, facts: &Facts, problems: &mut Vec<Prob
         let at = item.text.at.clone();
         if stages > layers {
             let message = format!("{stages} stages cannot each have one of {layers} layers");
-            problems.push(Problem::new(STAGES, at, message, format!("write `pipe {layers}` or less")));
+            let help = match layers {
+                0 | 1 => "use fewer stages: leave `pipe` out".to_owned(),
+                _ => format!("write `pipe {layers}` or less"),
+            };
+            problems.push(Problem::new(STAGES, at, message, help));
         } else if !layers.is_multiple_of(stages) {
             let divisors = |from: u32| (1..=from).rev().find(|n| layers.is_multiple_of(*n)).unwrap_or(1);
             let message =

@@ -135,7 +135,7 @@ impl std::fmt::Display for Size {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0 {
             0..1_048_576 => write!(f, "{} KiB", self.0.div_ceil(1024)),
-            0..1_073_741_824 => write!(f, "{:.1} MiB", self.0 as f64 / f64::from(1 << 20)),
+            1_048_576..1_073_741_824 => write!(f, "{:.1} MiB", self.0 as f64 / f64::from(1 << 20)),
             _ => write!(f, "{:.1} GiB", self.0 as f64 / f64::from(1 << 30)),
         }
     }
