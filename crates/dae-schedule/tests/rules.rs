@@ -258,6 +258,7 @@ fn ten_thousand_items_and_overflowing_numbers_are_errors_at_once() {
         "pipe 65536 micro=65536 | split 65536 | step sgd",
     ] {
         assert!(parse(text).is_err(), "{text}");
+        assert!(!check(text, &Facts { workers: Some(2), batch: Some(2), ..none() }).is_ok(), "{text}");
     }
     assert!(begun.elapsed() < std::time::Duration::from_secs(1), "{:?}", begun.elapsed());
 }

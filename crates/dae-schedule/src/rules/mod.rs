@@ -22,7 +22,7 @@ pub use facts::{Checkpoint, Facts};
 pub(crate) use own::own;
 pub use state::memory_per_node;
 
-use crate::problem::{Problem, Severity};
+use crate::problem::{Problem, Severity, TOO_MANY};
 use crate::read::{Item, read};
 use crate::schedule::Schedule;
 use crate::word::Word;
@@ -47,7 +47,9 @@ impl Checked {
 pub fn check(text: &str, facts: &Facts) -> Checked {
     let reading = read(text);
     let mut problems = reading.problems;
-    if let Some(schedule) = &reading.schedule {
+    // What multiplies to more than there may be is not multiplied any further.
+    let countable = problems.iter().all(|problem| problem.code != TOO_MANY);
+    if let Some(schedule) = reading.schedule.as_ref().filter(|_| countable) {
         for (word, items) in schedule.words().zip(&reading.words) {
             with_facts(&Line { word, items }, facts, &mut problems);
         }
