@@ -45,6 +45,9 @@ pub(crate) struct Argument<'a> {
     pub(crate) value: Text<'a>,
 }
 
+/// The most that may stand on one item, and in one pair of brackets: more than any takes.
+const MOST: usize = 32;
+
 /// All that stands on an item, in the order written, as far as it has a shape.
 #[derive(Default)]
 pub(crate) struct Tail<'a> {
@@ -58,6 +61,10 @@ pub(crate) fn tail<'a>(word: &'a str, tokens: &[Token<'a>], problems: &mut Vec<P
     let mut reader = Reader { word, tokens, next: 0, problems };
     let mut tail = Tail::default();
     while let Some(token) = reader.take() {
+        if tail.counts.len() + tail.attributes.len() + tail.places.len() == MOST {
+            reader.too_many(&token);
+            break;
+        }
         match token.kind {
             Kind::Number => tail.counts.push(token.text),
             Kind::Name => {
@@ -103,6 +110,11 @@ impl<'a> Reader<'_, 'a> {
 
     fn report(&mut self, at: Range<usize>, message: String, help: impl Into<String>) {
         self.problems.push(Problem::new(SYNTAX, at, message, help));
+    }
+
+    fn too_many(&mut self, first: &Token<'a>) {
+        let message = format!("here stand more than {MOST} settings, and nothing takes so many");
+        self.report(first.text.at.clone(), message, "take some out");
     }
 
     /// Reports a run of symbols that have no business here, as one problem.
@@ -182,6 +194,13 @@ impl<'a> Reader<'_, 'a> {
             if self.peek().is_none() {
                 let message = format!("the bracket after `{}` is never closed", shown(name.text));
                 self.report(open.text.at.clone(), message, "write `)` after the last setting");
+                return arguments;
+            }
+            if arguments.len() == MOST {
+                if let Some(token) = self.peek().cloned() {
+                    self.too_many(&token);
+                }
+                while self.take().is_some_and(|token| !token.is(')')) {}
                 return arguments;
             }
             arguments.extend(self.argument());

@@ -105,7 +105,9 @@ pub(crate) fn given_twice(attribute: &Attribute<'_>) -> Problem {
 /// What is wrong with an attribute that the item does not take.
 pub(crate) fn stray(op: &str, attribute: &Attribute<'_>) -> Problem {
     let name = attribute.name.text;
-    let (at, written) = (attribute.at.clone(), shown(name));
+    // Brackets after a name that nobody knows are not to blame.
+    let end = attribute.value.as_ref().map_or(attribute.name.at.end, |value| value.at.end);
+    let (at, written) = (attribute.name.at.start..end, shown(name));
     if op == "step" && OPTIMIZER_SETTINGS.contains(&name) {
         let message = format!("`{name}` is a setting of the optimizer");
         let help = "write it in the optimizer's brackets: `adam(1e-3, wd=0)`";
