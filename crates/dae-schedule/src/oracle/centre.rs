@@ -87,75 +87,51 @@ impl Centre {
     /// D = sum(w d) / sum(w), x <- outer(x, D) in one part. Contributions are added in the order of the children,
     /// whoever came first.
     pub(super) fn update_part(&mut self, part: usize, given: &[Contribution]) {
-        let mut given: Vec<&Contribution> = given.iter().filter(|each| each.weight > 0.0).collect();
+        let mut votes = self.votes(given);
         if mutated!(DoublePush) {
-            given.extend(given.first().copied());
+            votes.extend(votes.first().copied());
         }
-        if given.is_empty() {
+        if votes.is_empty() {
             return;
         }
         #[cfg(test)]
         if mutated!(OuterStatePerWorker) {
             std::mem::swap(&mut self.rules, &mut self.spare);
         }
-        let (slice, rule) = &mut self.rules[part];
-        let x = &mut self.x[slice.clone()];
         let total = match self.scale {
-            Scale::Mean => given.iter().map(|each| each.weight).sum(),
+            Scale::Mean => votes.iter().map(|(vote, _)| vote).sum(),
             Scale::Sum => 1.0,
         };
-        let raw = given.iter().all(|each| matches!(each.motion, Motion::Raw(_)));
-        if raw {
-            // As `split` does: sums over samples in f32, divided once.
-            let mut sum = vec![0.0; x.len()];
-            for each in given {
-                let alone = if self.scale == Scale::Sum { (1.0 / each.weight) as f32 } else { 1.0 };
-                for (sum, g) in sum.iter_mut().zip(&each.motion.numbers()[slice.clone()]) {
-                    *sum += g * alone;
+        let (slice, rule) = &mut self.rules[part];
+        let x = &mut self.x[slice.clone()];
+        let raw = votes.iter().all(|(_, each)| matches!(each.motion, Motion::Raw(_)));
+        match (raw, self.outer) {
+            (true, _) => rule.apply((1.0 / total) as f32, &summed(&votes, self.scale, slice.clone()), x),
+            (false, Outer::Avg) => average(&votes, self.scale, total, slice.start, x),
+            (false, outer) => {
+                // An elastic centre is drawn to where its children are, any other one goes where they went.
+                let elastic = matches!(outer, Outer::Elastic(_));
+                let mut pseudo = vec![0.0; x.len()];
+                for (at, (pseudo, x)) in pseudo.iter_mut().zip(&*x).enumerate() {
+                    let old = f64::from(*x);
+                    let way = |from, to| if elastic { old - to } else { from - to };
+                    *pseudo = (over(&votes, slice.start + at, way) / total) as f32;
+                    *pseudo *= if mutated!(WrongSign) { -1.0 } else { 1.0 };
                 }
+                rule.apply(1.0, &pseudo, x);
             }
-            rule.apply((1.0 / total) as f32, &sum, x);
-            return;
         }
-        let share = |each: &Contribution| {
-            if mutated!(LostWeight) {
-                return total / given.len() as f64;
-            }
-            if self.scale == Scale::Sum { 1.0 } else { each.weight }
-        };
-        let outer = self.outer;
-        // The weighted sum over the children of something at one place.
-        let over = |at: usize, number: &dyn Fn(f64, f64) -> f64| -> f64 {
-            let at = slice.start + at;
-            given
-                .iter()
-                .map(|each| share(each) * number(each.from[at].into(), each.motion.numbers()[at].into()))
-                .sum()
-        };
-        if outer == Outer::Avg {
-            // Values, not displacements, so that of one child the very bits are taken over.
-            for (at, x) in x.iter_mut().enumerate() {
-                let old = f64::from(*x);
-                let value = |from: f64, to: f64| if from == old { to } else { old + (to - from) };
-                *x = match self.scale {
-                    Scale::Mean => (over(at, &value) / total) as f32,
-                    Scale::Sum => (old + over(at, &|from, to| to - from)) as f32,
-                };
-            }
-            return;
+    }
+
+    /// What each contribution counts. Those without samples have no vote; but where nobody has any, all moves count
+    /// alike, since peers go on mixing after the data have ended.
+    fn votes<'a>(&self, given: &'a [Contribution]) -> Vec<(f64, &'a Contribution)> {
+        if given.iter().all(|each| each.weight == 0.0) {
+            let moves = given.iter().filter(|each| matches!(each.motion, Motion::Value(_)));
+            return moves.map(|each| (1.0, each)).collect();
         }
-        let mut pseudo: Vec<f32> = (0..x.len())
-            .map(|at| {
-                let old = f64::from(x[at]);
-                let distance =
-                    |from, to| if matches!(outer, Outer::Elastic(_)) { old - to } else { from - to };
-                (over(at, &distance) / total) as f32
-            })
-            .collect();
-        if mutated!(WrongSign) {
-            pseudo.iter_mut().for_each(|g| *g = -*g);
-        }
-        rule.apply(1.0, &pseudo, x);
+        let vote = |weight| if self.scale == Scale::Sum || mutated!(LostWeight) { 1.0 } else { weight };
+        given.iter().filter(|each| each.weight > 0.0).map(|each| (vote(each.weight), each)).collect()
     }
 
     pub(super) fn tape(&mut self, tape: &mut Tape) {
@@ -165,10 +141,52 @@ impl Centre {
     }
 }
 
+/// Raw gradients as `split` adds them: sums over samples in f32, to be divided once; with `scale=sum`, means.
+fn summed(votes: &[(f64, &Contribution)], scale: Scale, slice: Range<usize>) -> Vec<f32> {
+    let mut sum = vec![0.0; slice.len()];
+    for (_, each) in votes {
+        let alone = if scale == Scale::Sum { (1.0 / each.weight) as f32 } else { 1.0 };
+        for (sum, g) in sum.iter_mut().zip(&each.motion.numbers()[slice.clone()]) {
+            *sum += g * alone;
+        }
+    }
+    sum
+}
+
+/// Values, not displacements, so that of one child the very bits are taken over.
+fn average(votes: &[(f64, &Contribution)], scale: Scale, total: f64, first: usize, x: &mut [f32]) {
+    for (at, x) in x.iter_mut().enumerate() {
+        let old = f64::from(*x);
+        // Where the centre has moved since, the way gone is added to where it is now.
+        let value = |from, to| if from == old { to } else { old + (to - from) };
+        *x = match scale {
+            Scale::Mean => (over(votes, first + at, value) / total) as f32,
+            Scale::Sum => (old + over(votes, first + at, |from, to| to - from)) as f32,
+        };
+    }
+}
+
+/// The weighted sum over children of `number(pulled, reached)` at one place.
+fn over(votes: &[(f64, &Contribution)], at: usize, number: impl Fn(f64, f64) -> f64) -> f64 {
+    votes
+        .iter()
+        .map(|(vote, each)| vote * number(each.from[at].into(), each.motion.numbers()[at].into()))
+        .sum()
+}
+
 impl Contribution {
-    pub(super) fn blank() -> Self {
-        let motion = Motion::Value(vec![]);
-        Self { child: 0, round: 0, read: 0, from: vec![], motion, weight: 0.0, samples: 0.0, loss: 0.0 }
+    pub(super) fn blank(parameters: usize) -> Self {
+        let motion = Motion::Value(vec![0.0; parameters]);
+        Self {
+            child: 0,
+            round: 0,
+            read: 0,
+            from: vec![0.0; parameters],
+            motion,
+            weight: 0.0,
+            samples: 0.0,
+            loss: 0.0,
+        }
     }
 
     pub(super) fn tape(&mut self, tape: &mut Tape) {

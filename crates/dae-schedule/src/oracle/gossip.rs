@@ -146,13 +146,14 @@ impl Peers {
         tape.float(&mut self.now);
         tape.number(&mut self.rounds);
         tape.floats(&mut self.mean);
+        let parameters = self.mean.len();
         for peer in &mut self.peers {
             tape.floats(&mut peer.mass);
             tape.float(&mut peer.weight);
             tape.number(&mut peer.clock);
             tape.maybe(
                 &mut peer.flight,
-                || (vec![], Report::blank()),
+                || (vec![0.0; parameters], Report::blank(parameters)),
                 |tape, (from, report)| {
                     tape.floats(from);
                     report.tape(tape);

@@ -211,14 +211,17 @@ impl Around {
 
     pub(super) fn tape(&mut self, tape: &mut Tape) {
         self.centre.tape(tape);
-        tape.list(&mut self.pending, Contribution::blank(), |tape, each| each.tape(tape));
+        let parameters = self.centre.x.len();
+        tape.list(self.children.len(), &mut self.pending, Contribution::blank(parameters), |tape, each| {
+            each.tape(tape)
+        });
         tape.float(&mut self.now);
         for child in &mut self.children {
             tape.number(&mut child.clock);
             tape.floats(&mut child.own);
             child.residual.tape(tape);
             child.process.tape(tape);
-            child.state.tape(tape);
+            child.state.tape(tape, parameters);
         }
     }
 }
@@ -254,15 +257,17 @@ pub(super) fn send(
 }
 
 impl State {
-    fn tape(&mut self, tape: &mut Tape) {
+    fn tape(&mut self, tape: &mut Tape, parameters: usize) {
         let (mut running, mut waiting) = (matches!(self, Self::Running(_)), matches!(self, Self::Waiting));
         tape.flag(&mut running);
         tape.flag(&mut waiting);
         if tape.is_playing() {
             *self = match (running, waiting) {
-                (true, _) => {
-                    Self::Running(Box::new(Flight { read: 0, from: vec![], report: Report::blank() }))
-                }
+                (true, _) => Self::Running(Box::new(Flight {
+                    read: 0,
+                    from: vec![0.0; parameters],
+                    report: Report::blank(parameters),
+                })),
                 (_, true) => Self::Waiting,
                 _ => Self::Idle,
             };

@@ -107,7 +107,6 @@ pub(super) fn apply(rules: &mut [(Range<usize>, Rule)], scale: f32, sum: &[f32],
 
 /// What bounds the global norm of the mean, as `torch.nn.utils.clip_grad_norm_` does.
 fn shrinks(sum: &[f32], scale: f32, clip: f32) -> f32 {
-    let scale = if mutated!(EarlyClip) { 1.0 } else { scale };
     let squares: f64 = sum.iter().map(|g| f64::from(g * scale).powi(2)).sum();
     (f64::from(clip) / (squares.sqrt() + 1e-6)).min(1.0) as f32
 }

@@ -60,12 +60,12 @@ mod switch {
         ElasticPull,
         /// The last fragment is never due.
         LostFragment,
+        /// A fragment is merged as soon as it is due.
+        DelayIgnored,
         /// Steps take a time that nobody can repeat.
         Unrepeatable,
         /// Residuals are not saved.
         UnsavedResidual,
-        /// The gradient is bounded before it is divided by the weight.
-        EarlyClip,
         /// Not a bug: all fragments are due at once, as law M8 has it.
         AllAtOnce,
         /// Not a bug: a join of all has no slack of its own and drops what is late, as law M4 has it.
@@ -73,23 +73,24 @@ mod switch {
     }
 
     thread_local! {
-        static ON: Cell<Option<Mutant>> = const { Cell::new(None) };
+        /// A bit for each.
+        static ON: Cell<u32> = const { Cell::new(0) };
     }
 
     pub(in super::super) fn is_on(mutant: Mutant) -> bool {
-        ON.get() == Some(mutant)
+        ON.get() >> mutant as u32 & 1 == 1
     }
 
-    /// Runs this with the bug switched on in this thread.
+    /// Runs this with the bug switched on in this thread, besides those that are already.
     pub(in super::super) fn with<T>(mutant: Mutant, run: impl FnOnce() -> T) -> T {
-        struct Off;
-        impl Drop for Off {
+        struct Before(u32);
+        impl Drop for Before {
             fn drop(&mut self) {
-                ON.set(None);
+                ON.set(self.0);
             }
         }
-        ON.set(Some(mutant));
-        let _off = Off;
+        let _before = Before(ON.get());
+        ON.set(ON.get() | 1 << mutant as u32);
         run()
     }
 }

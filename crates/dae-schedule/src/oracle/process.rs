@@ -165,8 +165,8 @@ impl Motion {
 }
 
 impl Report {
-    pub(super) fn blank() -> Self {
-        Self { motion: Motion::Value(vec![]), weight: 0.0, loss: 0.0, end: 0.0 }
+    pub(super) fn blank(parameters: usize) -> Self {
+        Self { motion: Motion::Value(vec![0.0; parameters]), weight: 0.0, loss: 0.0, end: 0.0 }
     }
 
     pub(super) fn tape(&mut self, tape: &mut Tape) {

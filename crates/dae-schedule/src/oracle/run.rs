@@ -1,6 +1,7 @@
 //! [`Run`]: a word, or a phase of two, run round by round.
 
 use super::deal::Deal;
+use super::dice::dice;
 use super::process::{Motion, Process};
 use super::setting::Setting;
 use super::tape::{Tape, Torn};
@@ -85,17 +86,22 @@ impl<'a> Run<'a> {
     pub fn save(&mut self) -> Vec<u64> {
         let mut tape = Tape::default();
         self.tape(&mut tape);
-        tape.recorded()
+        tape.recorded(self.label())
     }
 
     /// Takes over what [`Run::save`] gave, of a run of the same schedule in the same setting.
     ///
     /// # Errors
-    /// If it is of another shape; the run then is of no use.
+    /// If it is not that, or not whole; the run then is of no use.
     pub fn restore(&mut self, saved: Vec<u64>) -> Result<(), Torn> {
-        let mut tape = Tape::play(saved);
+        let mut tape = Tape::play(self.label(), saved)?;
         self.tape(&mut tape);
         tape.ended_well()
+    }
+
+    /// Tells the schedules and models apart that states belong to.
+    fn label(&self) -> u64 {
+        dice(self.schedule.hash(), self.x.len() as u64, self.world.setting.batch)
     }
 
     #[cfg(test)]

@@ -147,14 +147,14 @@ impl Stream {
                 from,
                 motion: Motion::Value(to),
                 weight,
-                ..Contribution::blank()
+                ..Contribution::blank(0)
             });
         }
         self.centre.update_part(at, &given);
         self.centre.version += 1;
         let pushed = self.children.iter().map(|child| child.now).fold(0.0, f64::max);
-        self.travelling =
-            Some(Travelling { fragment, due: self.rounds + u64::from(self.join.delay), pushed });
+        let delay = if mutated!(DelayIgnored) { 0 } else { u64::from(self.join.delay) };
+        self.travelling = Some(Travelling { fragment, due: self.rounds + delay, pushed });
     }
 
     /// Children take over a fragment whose time has come; none can before all have pushed it.

@@ -1,5 +1,6 @@
 //! Saving and restoring: one walk over the state that either reads or writes, so the two cannot come apart.
 
+use super::dice::dice;
 use super::rule::Rule;
 
 /// What was saved does not belong to this word and model.
@@ -9,7 +10,7 @@ use super::rule::Rule;
 )]
 pub struct Torn;
 
-/// Numbers in the order the state is walked.
+/// Numbers in the order the state is walked; how many they are follows from word and model, but for a few counts.
 #[derive(Default)]
 pub(super) struct Tape {
     numbers: Vec<u64>,
@@ -19,12 +20,16 @@ pub(super) struct Tape {
 }
 
 impl Tape {
-    pub(super) fn play(numbers: Vec<u64>) -> Self {
-        Self { numbers, at: Some(0), torn: false }
+    /// A tape of that label to read from.
+    pub(super) fn play(label: u64, mut numbers: Vec<u64>) -> Result<Self, Torn> {
+        let sum = numbers.pop().ok_or(Torn)?;
+        if sum == hash(label, &numbers) { Ok(Self { numbers, at: Some(0), torn: false }) } else { Err(Torn) }
     }
 
-    pub(super) fn recorded(self) -> Vec<u64> {
-        self.numbers
+    /// What was written, with a sum over it and the label, so that what changed on the way is told.
+    pub(super) fn recorded(self, label: u64) -> Vec<u64> {
+        let sum = hash(label, &self.numbers);
+        [self.numbers, vec![sum]].concat()
     }
 
     /// Whether all that was played was there, and no more.
@@ -58,30 +63,29 @@ impl Tape {
         *float = f64::from_bits(bits);
     }
 
-    pub(super) fn floats(&mut self, floats: &mut Vec<f32>) {
-        self.list(floats, 0.0, |tape, float| {
+    pub(super) fn floats(&mut self, floats: &mut [f32]) {
+        for float in floats {
             let mut bits = u64::from(float.to_bits());
-            tape.number(&mut bits);
+            self.number(&mut bits);
             *float = f32::from_bits(bits as u32);
-        });
+        }
     }
 
-    /// A list whose length is part of the state. It cannot be longer than what is left of the tape.
+    /// A list of up to `most` that are like `blank`.
     pub(super) fn list<T: Clone>(
         &mut self,
+        most: usize,
         list: &mut Vec<T>,
         blank: T,
         mut each: impl FnMut(&mut Self, &mut T),
     ) {
         let mut length = list.len() as u64;
         self.number(&mut length);
-        if let Some(at) = self.at {
-            if length > (self.numbers.len() - at) as u64 {
-                self.torn = true;
-                return;
-            }
-            list.resize(length as usize, blank);
+        if length > most as u64 {
+            self.torn = true;
+            return;
         }
+        list.resize(length as usize, blank);
         list.iter_mut().for_each(|item| each(self, item));
     }
 
@@ -107,4 +111,8 @@ impl Tape {
         self.number(steps);
         buffers.into_iter().for_each(|buffer| self.floats(buffer));
     }
+}
+
+fn hash(label: u64, numbers: &[u64]) -> u64 {
+    numbers.iter().fold(dice(label, 0, 0), |sum, number| dice(sum, *number, 1))
 }

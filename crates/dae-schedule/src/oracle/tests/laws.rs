@@ -1,6 +1,6 @@
 //! The list of laws, and the tests that they hold.
 
-use super::left;
+use super::{around, asynchronous, left, right};
 
 /// A law, checked over so many random cases.
 pub(super) struct Law {
@@ -28,4 +28,19 @@ laws! {
     left::g5;
     left::g7;
     left::g8;
+    right::m1;
+    right::m2;
+    right::m3;
+    asynchronous::m4;
+    right::m5;
+    right::m6;
+    right::m7;
+    right::m8;
+    right::m9;
+    asynchronous::m10;
+    asynchronous::log;
+    asynchronous::delay_is_corrected;
+    right::samples_are_counted;
+    around::c1;
+    around::p1;
 }

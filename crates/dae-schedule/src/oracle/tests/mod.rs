@@ -10,8 +10,13 @@
 //! | `stragglers` | round times with slow workers |
 //! | `optimum` | the methods of the field against a known optimum |
 
+mod around;
+mod asynchronous;
 mod laws;
 mod left;
 mod models;
-
+mod mutants;
+mod optimum;
+mod right;
+mod stragglers;
 mod words;

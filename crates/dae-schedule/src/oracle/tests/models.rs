@@ -90,8 +90,9 @@ impl Model for Bent {
         let (down, up) = params.split_at(Self::WIDE * Self::NARROW);
         summed(grain, into, |position, sum| {
             let clean: [f64; Self::WIDE] = std::array::from_fn(|at| noise(3, position % 40, at));
-            let masked: [f64; Self::WIDE] =
-                std::array::from_fn(|at| if dice(4, position, at as u64) % 4 == 0 { 0.0 } else { clean[at] });
+            let masked: [f64; Self::WIDE] = std::array::from_fn(|at| {
+                if dice(4, position, at as u64).is_multiple_of(4) { 0.0 } else { clean[at] }
+            });
             let hidden: [f64; Self::NARROW] = std::array::from_fn(|h| {
                 (0..Self::WIDE)
                     .map(|at| f64::from(down[h * Self::WIDE + at]) * masked[at])
