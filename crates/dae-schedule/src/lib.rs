@@ -44,6 +44,7 @@ mod model;
 mod normal;
 mod not_yet;
 mod optimizer;
+pub mod oracle;
 mod place;
 mod print;
 mod problem;
