@@ -17,6 +17,7 @@
 //! | `probe` | [`Probed`]: that cost, measured between the very nodes |
 //! | `codec` | [`Codec`]: numbers in fewer bytes, and what is lost kept for the next time |
 //! | `coded` | a sum over nodes whose numbers travel in a codec |
+//! | `low_rank` | a sum over nodes in which matrices travel as products of two thin ones |
 //! | `means` | [`Means`]: which algorithm, or which codec |
 //! | `across` | one rank's part in the sum over all nodes |
 //! | `memory_peers` | [`MemoryPeers`]: nodes that are threads of one process, for tests |
@@ -31,6 +32,7 @@ mod coded;
 mod commit;
 mod cost;
 mod element;
+mod low_rank;
 mod means;
 mod member;
 mod memory_peers;
@@ -48,6 +50,7 @@ pub use codec::{Codec, CodecError};
 pub use commit::{Commit, Contribution};
 pub use cost::{Choice, Cost};
 pub use element::{Element, sum};
+pub use low_rank::Matrix;
 pub use means::Means;
 pub use member::{Apply, Member};
 pub use memory_peers::MemoryPeers;
