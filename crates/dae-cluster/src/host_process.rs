@@ -2,10 +2,10 @@
 
 use crate::jobs::Outbox;
 use crate::logs::plain;
+use crate::protocol::BulkPlace;
 use crate::protocol::hosts::{BULK_ADDRESS, TOKEN};
 use crate::protocol::jobs::StartHost;
 use rustix::process::{Pid, PidfdFlags, Signal};
-use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -59,7 +59,7 @@ impl HostProcess {
     pub(crate) fn start(
         start: &StartHost,
         socket: &Path,
-        bulk: IpAddr,
+        bulk: &BulkPlace,
         outbox: Rc<Outbox>,
     ) -> Result<(Self, impl Future<Output = String> + 'static), StartError> {
         let program = start.program.display().to_string();

@@ -1,7 +1,6 @@
 //! Tests of host processes, with shells in the place of hosts.
 
 use super::*;
-use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Instant;
 
@@ -28,9 +27,12 @@ fn run(script: &str) -> Run {
     };
     let outbox = Rc::<Outbox>::default();
     let (process, watched) =
-        HostProcess::start(&start, Path::new("/s.sock"), Ipv4Addr::LOCALHOST.into(), outbox.clone())
-            .expect("it runs");
+        HostProcess::start(&start, Path::new("/s.sock"), &bulk(), outbox.clone()).expect("it runs");
     Run { process, watched: Box::pin(watched), outbox, _folder: folder }
+}
+
+fn bulk() -> BulkPlace {
+    "0.0.0.0,10.0.0.1,10.1.0.1".parse().expect("addresses")
 }
 
 fn alive(pid: i32) -> bool {
@@ -44,7 +46,7 @@ async fn a_host_gets_its_arguments_and_is_heard() {
     assert!(!run.process.runs());
     let mut lines = run.outbox.take(1).lines;
     lines.sort();
-    assert_eq!(lines, ["no end", "secret 127.0.0.1", "serve --socket /s.sock --job j-1"]);
+    assert_eq!(lines, ["no end", "secret 0.0.0.0,10.0.0.1,10.1.0.1", "serve --socket /s.sock --job j-1"]);
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -106,7 +108,7 @@ async fn a_program_that_is_not_there_is_told() {
         threads: 1,
     };
     let begin = |start: &StartHost| {
-        let started = HostProcess::start(start, Path::new("/s"), Ipv4Addr::LOCALHOST.into(), Rc::default());
+        let started = HostProcess::start(start, Path::new("/s"), &bulk(), Rc::default());
         started.err().expect("refused").to_string()
     };
     assert!(begin(&start).starts_with("cannot run /no/such/host: No such file or directory"));

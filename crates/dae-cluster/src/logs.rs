@@ -109,10 +109,13 @@ impl JobLog {
         let missed = first.saturating_sub(after.saturating_add(1));
         let skip = usize::try_from(after.saturating_add(1).saturating_sub(first)).unwrap_or(usize::MAX);
         let mut room = ANSWER;
+        // One at least, however many nodes wrote it: whoever asks must come on.
+        let mut none = true;
         let fits = |line: &&LogLine| {
             let names: usize = line.nodes.iter().map(|name| name.len() + 8).sum();
             let size = line.text.len() + names + 32;
-            let fits = size <= room;
+            let fits = size <= room || none;
+            none = false;
             room = room.saturating_sub(size);
             fits
         };
@@ -241,6 +244,17 @@ mod tests {
         assert!(log.bytes <= BYTES && log.lines.len() <= BYTES / 1_000);
         let beyond = log.after(u64::MAX);
         assert_eq!((beyond.lines.len(), beyond.next), (0, log.last()));
+    }
+
+    #[test]
+    fn a_line_of_very_many_nodes_is_told_too() {
+        let now = Instant::now();
+        let mut log = JobLog::new(1_000);
+        for node in 0..1_000 {
+            log.push(&format!("{node:0>64}"), "a host begins", now);
+        }
+        let page = log.after(0);
+        assert_eq!((page.lines.len(), page.next, page.more), (1, 1, false));
     }
 
     #[test]

@@ -2,19 +2,17 @@
 
 use super::{LocalHost, Outbox};
 use crate::host_process::HostProcess;
+use crate::protocol::BulkPlace;
 use crate::protocol::hosts::{Enlist, Enlisted, HostDone, HostProgress};
 use crate::protocol::jobs::{Assign, EndHost, HostNews, NewsAnswer, StartAnswer, StartHost};
 use crate::{HostActor, NodeActor, check_name};
 use dae_actor::{ActorRef, Context, Handler, Message, Reply, reply};
-use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep_until;
 
 /// Hosts of one daemon at most.
 const MOST_HOSTS: usize = 64;
-/// Addresses of a host's bulk listener at most.
-const ADDRESSES: usize = 16;
 /// Characters of a SHA-256 in hex.
 const SHA256: usize = 64;
 /// Lines are gathered for so long before they are sent.
@@ -76,7 +74,9 @@ impl Handler<Enlist> for NodeActor {
         match self.jobs.hosts.get_mut(&enlist.job).filter(|host| host.start.token == enlist.token) {
             None => to.send(refuse("this daemon has started no host with this token for such a job")),
             Some(LocalHost { ending: Some(why), .. }) => to.send(refuse(why)),
-            Some(_) if enlist.bulk_addresses.len() > ADDRESSES || enlist.program_sha256.len() > SHA256 => {
+            Some(_)
+                if enlist.bulk_addresses.len() > BulkPlace::MOST || enlist.program_sha256.len() > SHA256 =>
+            {
                 to.send(refuse("it says more of itself than news of it can hold"));
             }
             Some(host) if host.waiting.is_some() => to.send(refuse("it has enlisted before")),
@@ -138,9 +138,9 @@ impl NodeActor {
         if free < start.threads {
             return Err(format!("{} cores are wanted, and {free} are free by now", start.threads));
         }
-        let bulk = self.me.addresses.first().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.ip());
+        let bulk = BulkPlace::of(self.me.listens.ip(), &self.me.addresses);
         let outbox = Rc::<Outbox>::default();
-        let (process, watched) = HostProcess::start(&start, &self.me.socket, bulk, outbox.clone())
+        let (process, watched) = HostProcess::start(&start, &self.me.socket, &bulk, outbox.clone())
             .map_err(|error| error.to_string())?;
         let (pid, job) = (process.id(), start.job.clone());
         tracing::info!(job, pid, home = start.home, "host started");
