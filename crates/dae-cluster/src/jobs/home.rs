@@ -142,7 +142,8 @@ impl NodeActor {
             };
             self.ask_host(&job, index, start, context, move |answer| match answer {
                 Ok(StartAnswer::Started { .. }) => None,
-                Ok(StartAnswer::Refused { why }) | Err(why) => Some(Input::NotStarted(index, why)),
+                Ok(StartAnswer::Refused { why }) => Some(Input::NotStarted(index, why)),
+                Err(why) => Some(Input::Unconfirmed(index, why)),
             });
         }
         self.tick_jobs(context);
@@ -152,11 +153,12 @@ impl NodeActor {
     /// Tells the job's engine, and does what it says.
     pub(super) fn input(&mut self, job: &str, input: Input, context: &mut Context<'_, Self>) {
         let now = Instant::now();
-        let Some(home) = self.jobs.homes.get_mut(job).filter(|home| !home.engine.is_over()) else { return };
+        let Some(home) = self.jobs.homes.get_mut(job) else { return };
         let before = home.engine.state();
+        let was_over = home.engine.is_over();
         let actions = home.engine.take(input, now);
         let state = home.engine.state();
-        if home.engine.is_over() {
+        if home.engine.is_over() && !was_over {
             home.log.close();
             tracing::info!(job, outcome = ?state, "job ended");
         }
@@ -168,13 +170,15 @@ impl NodeActor {
                 Action::Assign(index, assignment) => {
                     let assign = Assign { job: job.into(), assignment: *assignment };
                     self.ask_host(job, index, assign, context, move |answer| {
-                        answer.err().map(|why| Input::NotStarted(index, why))
+                        answer.err().map(|why| Input::Unconfirmed(index, why))
                     });
                 }
                 Action::End { index, why, kill } => {
                     // One that does not hear it is told again, and given up at last: by the engine.
                     let end = EndHost { job: job.into(), why, kill };
-                    self.ask_host(job, index, end, context, |_| None);
+                    self.ask_host(job, index, end, context, move |answer| {
+                        answer.ok().filter(|()| kill).map(|()| Input::KillHeard(index))
+                    });
                 }
             }
         }
