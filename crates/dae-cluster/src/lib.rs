@@ -10,7 +10,7 @@
 //! | `node_actor` | [`NodeActor`]: a daemon's one actor, which all of them speak to |
 //! | `jobs` | [`Jobs`]: the jobs and hosts a daemon looks after |
 //! | `host_actor` | [`HostActor`]: the actor of a host that its daemon speaks to |
-//! | `host_process` | a host's process: started, watched, ended, reaped |
+//! | `host_process`, `host_start` | a host's process: started, watched, ended, reaped |
 //! | `placement` | which nodes a job's hosts go to |
 //! | `logs` | the log of a job |
 //! | `sockets` | [`Sockets`]: where daemons and clients of one machine meet |
@@ -20,6 +20,7 @@ pub mod daemon;
 pub mod doctor;
 mod host_actor;
 mod host_process;
+mod host_start;
 mod jobs;
 mod logs;
 mod mesh;

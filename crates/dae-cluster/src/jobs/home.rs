@@ -2,6 +2,7 @@
 
 use super::HomeJob;
 use super::engine::{Action, Engine, Input, Order};
+use super::questions::answer;
 use crate::placement::place;
 use crate::protocol::NodeInfo;
 use crate::protocol::hosts::JobKey;
@@ -9,7 +10,7 @@ use crate::protocol::jobs::{
     Assign, EndHost, HostNews, NewsAnswer, RunAnswer, RunJob, StartAnswer, StartHost,
 };
 use crate::{NodeActor, check_name};
-use dae_actor::{Context, Handler, Message, Reply, reply};
+use dae_actor::{ActorRef, Context, Handler, Message, Reply, reply};
 use std::io::Read;
 use std::time::{Duration, Instant};
 use tokio::time::sleep_until;
@@ -140,10 +141,14 @@ impl NodeActor {
                 cwd: run.cwd.clone(),
                 threads: run.demand.workers_per_node.saturating_mul(run.demand.threads_per_worker),
             };
-            self.ask_host(&job, index, start, context, move |answer| match answer {
-                Ok(StartAnswer::Started { .. }) => None,
-                Ok(StartAnswer::Refused { why }) => Some(Input::NotStarted(index, why)),
-                Err(why) => Some(Input::Unconfirmed(index, why)),
+            let asked = answer(self.host_node(&job, index, context), start, ANSWER);
+            let job = job.clone();
+            context.spawn(asked, move |actor, answer, context| match answer {
+                Ok(StartAnswer::Started { .. }) => {}
+                Ok(StartAnswer::Refused { why }) => {
+                    actor.input(&job, Input::NotStarted(index, why), context);
+                }
+                Err(why) => actor.input(&job, Input::Unconfirmed(index, why), context),
             });
         }
         self.tick_jobs(context);
@@ -184,6 +189,11 @@ impl NodeActor {
         }
     }
 
+    /// The daemon of a job's host.
+    fn host_node(&self, job: &str, index: usize, context: &Context<'_, Self>) -> Option<ActorRef<Self>> {
+        self.reach(self.jobs.homes.get(job)?.engine.order().nodes.get(index)?, context)
+    }
+
     /// Asks the daemon of a job's host, and tells the engine what comes of it.
     fn ask_host<M: Message>(
         &mut self,
@@ -195,8 +205,7 @@ impl NodeActor {
     ) where
         Self: Handler<M>,
     {
-        let node = self.jobs.homes.get(job).and_then(|home| home.engine.order().nodes.get(index).cloned());
-        let there = node.as_ref().and_then(|node| self.reach(node, context));
+        let there = self.host_node(job, index, context);
         let asked = async move {
             match there {
                 Some(there) => there.ask(message, ANSWER).await.map_err(|error| error.to_string()),

@@ -168,7 +168,7 @@ impl NodeActor {
             for name in nodes.into_iter().map(|node| node.name).filter(|name| *name != node.me.name) {
                 let there = node.node(&name);
                 let message = message.clone();
-                asks.spawn_local(async move { (name, answer(there, message).await) });
+                asks.spawn_local(async move { (name, answer(there, message, OTHERS).await) });
             }
             let answers = async move {
                 let mut answers = asks.join_all().await;
@@ -238,7 +238,7 @@ impl NodeActor {
             self.jobs.found.clear();
         }
         self.jobs.found.insert(job.clone(), home.clone());
-        context.spawn(answer(self.node(&home), message), move |node, answer, _| {
+        context.spawn(answer(self.node(&home), message, OTHERS), move |node, answer, _| {
             let answer = answer.unwrap_or_else(|why| {
                 node.jobs.found.remove(&job);
                 unknown(format!("the home of {job}, {home}, does not answer: {why}"))
@@ -249,13 +249,17 @@ impl NodeActor {
 }
 
 /// What another daemon says to a question that it answers in a later turn, or why there is no answer.
-async fn answer<M, T>(there: Option<ActorRef<NodeActor>>, message: M) -> Result<T, String>
+pub(super) async fn answer<M, T>(
+    there: Option<ActorRef<NodeActor>>,
+    message: M,
+    patience: Duration,
+) -> Result<T, String>
 where
     M: Message<Reply = Reply<T>>,
     NodeActor: Handler<M>,
     T: Send + 'static,
 {
     let there = there.ok_or("there is no connection to it")?;
-    let reply = there.ask(message, OTHERS).await.map_err(|error| error.to_string())?;
-    reply.within(OTHERS).await.map_err(|error| error.to_string())
+    let reply = there.ask(message, patience).await.map_err(|error| error.to_string())?;
+    reply.within(patience).await.map_err(|error| error.to_string())
 }

@@ -22,7 +22,7 @@ impl Jobs {
             .later::<StopJob, StopAnswer>("stop-job")
             .later::<ListJobs, JobRows>("list-jobs")
             .later::<ActorsOf, ActorRows>("actors-of")
-            .message::<StartHost>("start-host")
+            .later::<StartHost, StartAnswer>("start-host")
             .message::<Assign>("assign")
             .message::<EndHost>("end-host")
             .message::<HostNews>("host-news")

@@ -264,7 +264,7 @@ pub struct StartHost {
 }
 
 impl Message for StartHost {
-    type Reply = StartAnswer;
+    type Reply = Reply<StartAnswer>;
 }
 
 /// What comes of [`StartHost`].
