@@ -14,6 +14,7 @@
 //! | `placement` | which nodes a job's hosts go to |
 //! | `logs` | the log of a job |
 //! | `sockets` | [`Sockets`]: where daemons and clients of one machine meet |
+//! | `stderr` | [`Stderr`]: lines on stderr that hold nobody up |
 //! | `resources` | [`Resources`]: what this machine has to give |
 pub mod client;
 pub mod daemon;
@@ -29,9 +30,11 @@ mod placement;
 pub mod protocol;
 mod resources;
 mod sockets;
+mod stderr;
 
 pub use host_actor::HostActor;
 pub use jobs::{HostConnected, Jobs};
 pub use node_actor::{Me, NodeActor};
 pub use resources::Resources;
 pub use sockets::{Claim, SocketError, Sockets, check_name};
+pub use stderr::Stderr;
