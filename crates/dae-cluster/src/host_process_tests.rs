@@ -11,7 +11,8 @@ struct Run {
     _folder: tempfile::TempDir,
 }
 
-async fn run(script: &str) -> Run {
+/// What starts this shell script, and the folder it lies in.
+fn start(script: &str) -> (StartHost, tempfile::TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("host");
     std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("written");
@@ -25,6 +26,11 @@ async fn run(script: &str) -> Run {
         cwd: folder.path().into(),
         threads: 1,
     };
+    (start, folder)
+}
+
+async fn run(script: &str) -> Run {
+    let (start, folder) = start(script);
     let outbox = Rc::<Outbox>::default();
     let (process, starting) = HostProcess::start(&start, Path::new("/s.sock"), &bulk(), outbox.clone());
     let watched = starting.await.expect("it runs");
@@ -100,15 +106,8 @@ async fn a_host_that_shouts_costs_a_bounded_memory() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn a_program_that_is_not_there_is_told() {
-    let start = StartHost {
-        job: "j".into(),
-        home: "n".into(),
-        index: 0,
-        token: String::new(),
-        program: "/no/such/host".into(),
-        cwd: "/".into(),
-        threads: 1,
-    };
+    let (start, _folder) = start("");
+    let start = StartHost { program: "/no/such/host".into(), ..start };
     let begin = async |start: &StartHost| {
         let (_process, starting) = HostProcess::start(start, Path::new("/s"), &bulk(), Rc::default());
         starting.await.err().expect("refused").to_string()
@@ -120,15 +119,8 @@ async fn a_program_that_is_not_there_is_told() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn one_that_is_killed_before_it_runs_is_ended_as_it_does() {
-    let start = StartHost {
-        job: "j".into(),
-        home: "n".into(),
-        index: 0,
-        token: String::new(),
-        program: "/usr/bin/yes".into(),
-        cwd: "/no/such/folder".into(),
-        threads: 1,
-    };
+    let (start, _folder) = start("sleep 600");
+    let start = StartHost { cwd: "/no/such/folder".into(), ..start };
     let outbox = Rc::<Outbox>::default();
     let (process, starting) = HostProcess::start(&start, Path::new("/s"), &bulk(), outbox.clone());
     assert!(process.pid().is_none() && process.runs());
