@@ -176,8 +176,8 @@ impl Sockets {
         let missing = |folder: &Path| {
             fs::symlink_metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
         };
-        let there = self.folders().filter(|(folder, _)| !missing(folder));
-        there.map(|(folder, others)| private(folder, others)).collect::<Result<(), _>>()?;
+        let mut there = self.folders().filter(|(folder, _)| !missing(folder));
+        there.try_for_each(|(folder, others)| private(folder, others))?;
         let lowest = self.folder.ancestors().find(|folder| !missing(folder)).unwrap_or(&self.folder);
         access(lowest, Access::WRITE_OK | Access::EXEC_OK)
             .map_err(|error| SocketError::Io { path: lowest.to_owned(), error: error.into() })

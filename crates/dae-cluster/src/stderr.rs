@@ -128,7 +128,7 @@ mod tests {
         let (mut reader, writer) = io::pipe().expect("a pipe");
         let out = Stderr::to(writer).expect("a thread");
         out.line("first");
-        write!(&mut out.clone(), "second\n").expect("taken");
+        writeln!(&mut out.clone(), "second").expect("taken");
         out.line(&"ä".repeat(LINE));
         out.finish();
         let mut text = String::new();
