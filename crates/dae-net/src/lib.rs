@@ -89,6 +89,7 @@ pub use frame_error::FrameError;
 pub use head::PROTOCOL_VERSION;
 pub use header::{HeaderError, MAX_HEADER_DEPTH, header_of, read_header};
 pub use hello::{Hello, PeerInfo};
+pub use hex::of as to_hex;
 pub use identity::Identity;
 pub use interfaces::{Interface, InterfaceError, advertised};
 pub use key::ClusterKey;

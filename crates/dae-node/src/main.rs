@@ -9,7 +9,7 @@
 //! | `join`, `key` | the daemon; the key of its cluster |
 //! | `nodes`, `status`, `ask` | what a daemon is asked |
 //! | `spread` | a topology run over the nodes of a cluster |
-//! | `follow` | a job followed to its end |
+//! | `follow`, `interrupts` | a job followed to its end; Ctrl-C meanwhile |
 //! | `jobs`, `actors` | jobs listed, read, stopped; actors listed |
 //! | `doctor` | what may keep this machine from joining or training |
 //! | `table` | tables for people, JSON for programs |
@@ -27,6 +27,7 @@ mod exit;
 mod fetch;
 mod follow;
 mod host;
+mod interrupts;
 mod job_args;
 mod jobs;
 mod join;
