@@ -26,11 +26,13 @@
 //! | `problem` | [`Problem`]: what is wrong, where, and the fix |
 //! | `read` | [`parse`]: from text to terms |
 //! | `not_yet` | [`not_yet_run`]: what parses and checks, but is not yet run |
+//! | [`cost`] | what a word costs: time, bytes, staleness, memory
 //! | `print` | numbers and attributes as text |
 //!
 //! Pure: no clocks, no sockets, no threads, no tensors. Any text gives an answer in bounded time.
 
 mod builder;
+pub mod cost;
 mod gossip;
 mod gradient;
 mod join;
