@@ -5,7 +5,10 @@ use dae_schedule::{MAX_COUNT, Word};
 use proptest::prelude::*;
 
 fn word(text: &str) -> Word {
-    dae_schedule::parse(text).unwrap_or_else(|problems| panic!("{text}: {problems:?}")).into_word().unwrap()
+    dae_schedule::parse(text)
+        .unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
+        .into_word()
+        .expect("one word")
 }
 
 fn of(text: &str, facts: &Facts, figures: &Figures) -> Cost {
@@ -115,6 +118,12 @@ proptest! {
         let steps = [step("bsp"), step("ssp(1)"), step("ssp(4)"), step("async")];
         prop_assert!(steps.windows(2).all(|pair| pair[0] >= pair[1] * 0.93), "{steps:?}");
     }
+}
+
+#[test]
+fn a_centre_of_one_has_its_optimizer_all_the_same() {
+    let of = |text: &str| of(text, &model(), &Figures::default()).step_s;
+    assert!(near(of("step raw | join 1 outer=adam"), of("step adam")));
 }
 
 #[test]

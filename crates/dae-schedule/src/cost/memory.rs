@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::facts::Facts;
 use super::gradient::states;
 use super::layout::{Layout, cut};
+use super::model::is_all_reduce;
 use crate::gradient::{GItem, Order, PipeSched};
 use crate::join::{Join, Outer};
 use crate::model::MItem;
-use crate::optimizer::Optimizer;
 use crate::word::Word;
 
 /// Bytes held; the model's own code, datasets and libraries come on top.
@@ -22,13 +22,14 @@ pub struct Memory {
     pub optimizer_bytes: f64,
     /// What is kept for the backward pass.
     pub activation_bytes: f64,
-    /// Residuals of wires that lose something, the values a round began with, what neighbours sent.
+    /// Residuals of wires that lose something, the values a round began with and the outer state of joins without a
+    /// centre, what neighbours sent.
     pub exchange_bytes: f64,
     /// All of it, for one worker on a machine of its own.
     pub worker_bytes: f64,
     /// All workers of a machine, which share parameters and optimizer state where they hold the same.
     pub node_bytes: f64,
-    /// Each shard of a centre, where there is one.
+    /// Each shard of a centre, where there is one: values, the sum that grows, and outer state.
     pub centre_bytes: f64,
 }
 
@@ -95,7 +96,10 @@ fn exchanged(word: &Word) -> f64 {
         _ => 0.0,
     });
     let right = word.model().iter().map(|item| match item {
-        MItem::Join(join) if join.n > 1 => 1.0 + residual(join.wire.loses()),
+        MItem::Join(join) if join.n > 1 => {
+            let outer = if is_all_reduce(join) { outer_states(&join.outer) } else { 0.0 };
+            1.0 + outer + residual(join.wire.loses())
+        }
         MItem::Gossip(gossip) if gossip.n > 1 => 1.0,
         _ => 0.0,
     });
@@ -104,12 +108,17 @@ fn exchanged(word: &Word) -> f64 {
 
 fn centre(item: &MItem, params: f64) -> f64 {
     let MItem::Join(join @ Join { n: 2.., .. }) = item else { return 0.0 };
-    let state = match &join.outer {
+    if is_all_reduce(join) {
+        return 0.0;
+    }
+    4.0 * params * (2.0 + outer_states(&join.outer)) / f64::from(join.shards)
+}
+
+/// Numbers of state that an outer rule keeps for each parameter.
+fn outer_states(outer: &Outer) -> f64 {
+    match outer {
         Outer::Avg | Outer::Elastic(_) => 0.0,
         Outer::Nesterov { .. } | Outer::SlowMo { .. } => 1.0,
-        Outer::Optimizer(optimizer @ Optimizer::Sgd { .. }) => states(optimizer),
         Outer::Optimizer(optimizer) => states(optimizer),
-    };
-    // The values, the sum that grows, and the state.
-    4.0 * params * (2.0 + state) / f64::from(join.shards)
+    }
 }

@@ -57,6 +57,7 @@ pub use layout::Placed;
 pub use ledger::Traffic;
 pub use link::Link;
 pub use memory::Memory;
+pub(crate) use model::is_all_reduce;
 pub use prediction::{Cost, Staleness, cost};
 pub use refused::Refused;
 pub use straggler::Straggler;

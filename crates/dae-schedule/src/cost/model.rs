@@ -49,8 +49,13 @@ pub(crate) fn wrap(
             (MItem::Gossip(gossip), Some(level)) => {
                 process.gossip(gossip, &written(word, at), level, facts, ledger, &mut random);
             }
-            // A join or gossip of one is nothing.
-            (MItem::Join(_) | MItem::Gossip(_), None) => {}
+            // A centre around one child is there only for its outer optimizer.
+            (MItem::Join(join), None) => {
+                let outer_s = outer_s(join, facts, ledger.figures.memory_bytes_per_s);
+                process.pace = process.pace.clone().then(outer_s);
+                process.marked = process.marked.take().map(|marked| marked.then(outer_s));
+            }
+            (MItem::Gossip(_), None) => {}
         }
     }
     process
@@ -144,7 +149,7 @@ impl Process {
             seen = star.run(random);
             ledger.events += seen.events;
             // However long the simulation, nobody gets more than so many rounds ahead.
-            let alone = marked.mean() + 2.0 * (star.child_s + star.latency_s) - star.hidden_s;
+            let alone = marked.mean() + (2.0 * (star.child_s + star.latency_s) - star.hidden_s).max(0.0);
             if join.terms().slack.is_some() && seen.pace.mean() < alone {
                 seen.pace = Pace::seen(vec![alone], seen.pace.busy * seen.pace.mean() / alone);
             }

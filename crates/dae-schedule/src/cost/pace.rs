@@ -116,6 +116,14 @@ impl Pace {
         self
     }
 
+    /// A round after which something follows.
+    pub(crate) fn then(mut self, extra_s: f64) -> Self {
+        let worked = self.busy * self.mean();
+        self.extra_s += extra_s;
+        self.busy = share(worked, self.mean());
+        self
+    }
+
     /// A round in which so many such processes wait for each other, one of them perhaps marked, and in which
     /// `extra_s` follows.
     pub(crate) fn slowest_of(

@@ -23,7 +23,7 @@ pub(crate) struct Star<'a> {
     pub(crate) latency_s: f64,
     /// The centre's pass over memory for each update.
     pub(crate) update_s: f64,
-    /// Seconds of a push and a pull that go by while the child goes on.
+    /// Seconds of push, wait and pull in which the child may go on.
     pub(crate) hidden_s: f64,
 }
 
@@ -49,11 +49,14 @@ enum Event {
 #[derive(Clone, Copy, Default)]
 struct Child {
     clock: u64,
+    /// The version it has.
     pulled: u64,
+    /// When it was ready to push.
+    pushed: f64,
 }
 
-/// Contributions that a simulation follows, at most: more where there are more children than a sixth of it.
-const CONTRIBUTIONS: u64 = 60_000;
+/// Contributions that a simulation follows, at most: more where there are more children than an eighth of it.
+const CONTRIBUTIONS: u64 = 20_000;
 
 struct Simulation<'a> {
     star: &'a Star<'a>,
@@ -118,7 +121,7 @@ impl Star<'_> {
             if let Event::Pull(child) = event {
                 let round = if child == 0 { own(random) } else { other(random) };
                 simulation.tally.worked += round * busy(child);
-                simulation.computes(child, round);
+                simulation.computes(now, child, round);
             }
         }
         simulation.seen(now)
@@ -160,15 +163,17 @@ impl<'a> Simulation<'a> {
         self.out_free = self.out_free.max(now) + self.star.centre_s;
     }
 
-    /// After what was pulled has come, and a round; less what goes by meanwhile.
-    fn computes(&mut self, child: u32, round: f64) {
+    /// A round begins when what was pulled has come; or before, as far as the child may go on without it.
+    fn computes(&mut self, now: f64, child: u32, round: f64) {
         let star = self.star;
         let came = self.out_free + (star.child_s - star.centre_s).max(0.0) + star.latency_s;
-        self.at((came + round - star.hidden_s.min(round)).max(0.0), Event::Push(child));
+        let began = self.children[child as usize].pushed.max(came - star.hidden_s);
+        self.at(now.max(began + round), Event::Push(child));
     }
 
     fn push(&mut self, now: f64, child: u32) {
         let star = self.star;
+        self.children[child as usize].pushed = now;
         self.in_free = self.in_free.max(now) + star.centre_s;
         let landed = self.in_free + (star.child_s - star.centre_s).max(0.0) + star.latency_s;
         self.at(landed, Event::Landed(child));
@@ -232,7 +237,7 @@ impl<'a> Simulation<'a> {
 
     /// The child would go on: at once, or when the slowest has come nearer, or when its update has fired.
     fn wants(&mut self, then: f64, child: u32, slowest: u64) {
-        let Child { clock, pulled } = self.children[child as usize];
+        let Child { clock, pulled, .. } = self.children[child as usize];
         let SyncTerms { slack, late, .. } = self.star.terms;
         let needs = slack.map_or(0, |slack| clock.saturating_sub(u64::from(slack)));
         if needs > slowest {
