@@ -2,7 +2,7 @@
 
 use crate::coded::Coded;
 use crate::low_rank::LowRank;
-use crate::perform::{Heads, perform, perform_with};
+use crate::perform::{Heads, perform, perform_exact_with, perform_with};
 use crate::plan::Collective;
 use crate::{Broken, Contribution, Incoming, Means, Outgoing, Peers, Phase, Plan, Scale, Tag, sum};
 use std::ops::Range;
@@ -102,7 +102,7 @@ impl Across {
         scale: Scale,
         mine: &[Contribution],
     ) -> Result<Vec<Contribution>, Broken> {
-        let Self { peers, way: Way::Plain { plan, room }, reduced, integers: [sums, terms] } = self else {
+        let Self { peers, way: Way::Plain { plan, .. }, reduced, integers: [sums, terms] } = self else {
             panic!("order-free sums do not travel in a codec");
         };
         let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();
@@ -111,9 +111,8 @@ impl Across {
         sum(slots, sums);
         let heads = Heads { mine: &mine, all: &mut all };
         let [first, then] = [tag(step, Phase::Gradients), tag(step, Phase::Sums)];
-        perform_with(&mut **peers, first, plan.adding(), sums, terms, Some(heads))?;
-        scale.total(&[&sums[plan.held()]], &mut reduced[plan.held()]);
-        perform(&mut **peers, then, plan.copying(), reduced, room)?;
+        let finish = |sums: &[i64], total: &mut [f32]| scale.total(&[sums], total);
+        perform_exact_with(&mut **peers, [first, then], plan, (sums, terms), (reduced, finish), Some(heads))?;
         Ok(contributions(&all))
     }
 
