@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cluster_args::{DaemonArgs, DoctorArgs, JoinArgs, KeyCommand, ShowArgs};
 use crate::job_args::{AttachArgs, LogsArgs, SpreadArgs, StopArgs};
+use crate::schedule_args::ScheduleCommand;
 use dae_train::exit::CODES;
 use dae_train::topology::assignment;
 
@@ -56,6 +57,9 @@ pub enum Command {
     /// About topology files
     #[command(subcommand)]
     Topology(TopologyCommand),
+    /// About schedules: the words of `schedule.word`
+    #[command(subcommand)]
+    Schedule(ScheduleCommand),
     /// Print a shell's completion script
     Completions {
         /// The shell

@@ -14,6 +14,7 @@
 //! | `doctor` | what may keep this machine from joining or training |
 //! | `table` | tables for people, JSON for programs |
 //! | `fetch` | datasets brought to this machine |
+//! | `schedule`, `schedule_args`, `schedule_problem` | a schedule looked at by itself |
 //! | `docs` | shell completions and man pages |
 mod actors;
 mod ask;
@@ -31,6 +32,9 @@ mod jobs;
 mod join;
 mod key;
 mod nodes;
+mod schedule;
+mod schedule_args;
+mod schedule_problem;
 mod spread;
 mod status;
 mod table;
@@ -44,6 +48,7 @@ use cli::{Cli, Command, DataCommand, Dataset, TopologyCommand};
 use cluster_args::KeyCommand;
 use dae_train::exit::Exit;
 use exit::Failure;
+use schedule_args::ScheduleCommand;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -85,6 +90,7 @@ fn perform(command: Command) -> Result<Vec<u8>, Failure> {
         Command::Doctor(args) => doctor::doctor(args),
         Command::Data(DataCommand::Fetch { dataset: Dataset::Mnist, to }) => fetch::mnist(to),
         Command::Topology(TopologyCommand::Schema) => check::schema(),
+        Command::Schedule(ScheduleCommand::Check(args)) => schedule::check_schedule(&args),
         Command::Completions { shell } => Ok(docs::completions(shell)),
         Command::Man { to } => docs::man(to.as_deref()),
     }

@@ -25,8 +25,12 @@
 //! | `builder` | [`Gradient`] and [`Model`]: the same words from Rust, with sorts as types |
 //! | `problem` | [`Problem`]: what is wrong, where, and the fix |
 //! | `read` | [`parse`]: from text to terms |
+//! | `rules` | [`check`]: all rules, with the [`Facts`] they need |
+//! | `layers` | [`Layers`]: the long form, one table for each item |
 //! | `not_yet` | [`not_yet_run`]: what parses and checks, but is not yet run |
 //! | `print` | numbers and attributes as text |
+//! | [`oracle`] | what a word means: a sequential reference, over any model |
+//! | `testing` | random valid schedules, with the cargo feature `proptest` |
 //!
 //! Pure: no clocks, no sockets, no threads, no tensors. Any text gives an answer in bounded time.
 
@@ -34,6 +38,9 @@ mod builder;
 mod gossip;
 mod gradient;
 mod join;
+#[cfg(test)]
+mod laws;
+mod layers;
 mod model;
 mod normal;
 mod not_yet;
@@ -43,8 +50,11 @@ mod place;
 mod print;
 mod problem;
 mod read;
+mod rules;
 mod schedule;
 mod step;
+#[cfg(any(test, feature = "proptest"))]
+pub mod testing;
 mod wire;
 mod word;
 
@@ -52,12 +62,14 @@ pub use builder::{Gradient, Model};
 pub use gossip::{Gossip, Graph};
 pub use gradient::{Algo, GItem, Order, Pipe, PipeSched, Split, Tensor};
 pub use join::{Join, Late, Outer, Scale, Stale, SyncMode, SyncTerms, View, Weight};
+pub use layers::Layers;
 pub use model::MItem;
 pub use not_yet::not_yet_run;
 pub use optimizer::Optimizer;
 pub use place::Place;
-pub use problem::Problem;
+pub use problem::{Problem, Severity};
 pub use read::{MAX_COUNT, MAX_ITEMS, MAX_WORD_BYTES, parse};
+pub use rules::{Checked, Checkpoint, Facts, check, memory_per_node};
 pub use schedule::{Carry, Condition, Phase, Schedule};
 pub use step::{Closing, Step};
 pub use wire::Wire;

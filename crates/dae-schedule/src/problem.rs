@@ -2,6 +2,15 @@
 
 use std::ops::Range;
 
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// The schedule is refused.
+    Error,
+    /// The schedule runs, and probably not as meant.
+    Warning,
+}
+
 /// One thing wrong with a word. Parsing reports all of them, never only the first.
 ///
 /// | code | meaning |
@@ -15,12 +24,28 @@ use std::ops::Range;
 /// | `S07` | more micro-batches or workers than a schedule may have |
 /// | `S08` | a known name on an item it does not belong to |
 /// | `S09` | an item that lies around one whose children are further apart |
-/// | `E01` | sorts: a gradient item right of `step`, no `step`, or two |
+/// | `E01` | sorts: a gradient item right of `step`, no `step`, or two; `step raw` without a `join` |
+/// | `E02` | the counts do not multiply to the workers, or the nodes, there are |
+/// | `E03` | the batch is no whole number of grains |
+/// | `E04` | `frag`, `delay` and `mix` do not fit the `every` before them |
+/// | `E05` | a quorum that can never be, or that does not say what becomes of the late |
+/// | `E06` | a `wire` that cannot be added under an `algo` that adds on the way |
+/// | `E07` | `powersgd` on matrices too small to gain by it |
+/// | `E08` | bits asked of a word whose order depends on time |
+/// | `E10` | a gossip graph that is not connected |
+/// | `E11` | batch statistics left of `step` |
+/// | `E12` | Adam averaged every step is not synchronous Adam |
+/// | `E13` | more stages than layers, or stages of unequal length |
+/// | `E14` | momentum or Adam at a stale centre |
+/// | `E15` | a checkpoint that would lose residuals or inner moments |
+/// | `E16` | more memory than a node has |
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}; {help}")]
 pub struct Problem {
     /// The kind of problem, stable across versions (see the table above).
     pub code: &'static str,
+    /// Whether the schedule can be run all the same.
+    pub severity: Severity,
     /// Where, in bytes into the word: always within it and on character boundaries. It may be empty.
     pub at: Range<usize>,
     /// What is wrong and why, in one sentence without a full stop.
@@ -36,7 +61,12 @@ impl Problem {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Self {
-        Self { code, at, message: message.into(), help: help.into() }
+        Self { code, severity: Severity::Error, at, message: message.into(), help: help.into() }
+    }
+
+    /// The same as a warning.
+    pub(crate) fn warning(self) -> Self {
+        Self { severity: Severity::Warning, ..self }
     }
 }
 
@@ -50,8 +80,20 @@ pub(crate) const TOO_MANY: &str = "S07";
 pub(crate) const MISPLACED: &str = "S08";
 pub(crate) const AROUND_A_CLUSTER: &str = "S09";
 pub(crate) const SORTS: &str = "E01";
+pub(crate) const WORKERS: &str = "E02";
+pub(crate) const GRAINS: &str = "E03";
 pub(crate) const FRAGMENTS: &str = "E04";
 pub(crate) const QUORUM: &str = "E05";
+pub(crate) const ADDING: &str = "E06";
+pub(crate) const LOW_RANK: &str = "E07";
+pub(crate) const BITS: &str = "E08";
+pub(crate) const CONNECTED: &str = "E10";
+pub(crate) const STATISTICS: &str = "E11";
+pub(crate) const NOT_SYNCHRONOUS: &str = "E12";
+pub(crate) const STAGES: &str = "E13";
+pub(crate) const STALENESS: &str = "E14";
+pub(crate) const CHECKPOINT: &str = "E15";
+pub(crate) const MEMORY: &str = "E16";
 
 #[cfg(test)]
 mod tests {

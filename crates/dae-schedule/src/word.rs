@@ -57,7 +57,7 @@ impl Word {
     pub fn nodes(&self) -> u32 {
         let mut apart = false;
         let mut nodes = 1;
-        for (n, place) in self.children() {
+        for (n, place) in self.children().filter(|(n, _)| *n > 1) {
             apart = place.map_or(apart, Place::spans_nodes);
             nodes *= if apart { n } else { 1 };
         }

@@ -2,14 +2,38 @@
 
 use std::time::{Duration, Instant};
 
-use dae_schedule::{MAX_WORD_BYTES, parse};
+use dae_schedule::{Checkpoint, Facts, MAX_WORD_BYTES, check, not_yet_run, parse};
 use proptest::prelude::*;
 
-/// Parses, and checks what must be true of every answer.
+/// Parses and checks by every rule, and looks at what must be true of every answer.
 fn answer(text: &str) {
-    let Err(problems) = parse(text) else { return };
-    assert!(!problems.is_empty(), "refused without a reason: {text:?}");
-    for problem in problems {
+    let facts = Facts {
+        workers: Some(12),
+        nodes: Some(2),
+        batch: Some(100),
+        grain: Some(3),
+        layers: Some(5),
+        matrices: Some(vec![(8, 8), (784, 512)]),
+        parameters: Some(u64::MAX / 2),
+        activations: Some(u64::MAX / 2),
+        node_memory: Some(1 << 30),
+        batch_statistics: Some(true),
+        bits: Some(true),
+        virtual_time: Some(false),
+        checkpoint: Some(Checkpoint::default()),
+    };
+    let checked = check(text, &facts);
+    match parse(text) {
+        Err(problems) => {
+            assert!(!problems.is_empty() && !checked.is_ok(), "refused without a reason: {text:?}")
+        }
+        Ok(schedule) => {
+            not_yet_run(text);
+            assert_eq!(parse(&schedule.to_string()).as_ref(), Ok(&schedule), "{text:?}");
+            assert_eq!(schedule.normal().normal(), schedule.normal(), "{text:?}");
+        }
+    }
+    for problem in checked.problems {
         assert!(text.get(problem.at.clone()).is_some(), "{problem:?} is not within {text:?}");
         assert!(!problem.message.is_empty() && !problem.help.is_empty(), "{problem:?} of {text:?}");
         assert!(problem.message.len() + problem.help.len() < 600, "{problem:?} is too long to be read");
@@ -37,6 +61,20 @@ proptest! {
     ]), 0..40)) {
         answer(&soup.concat());
         answer(&soup.join(" "));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn soups_of_items(soup in prop::collection::vec(prop::sample::select(vec![
+        "accum 2", "accum 65536", "split 3 @cluster", "split 65536", "split 2 order=exact algo=ring wire=topk(.1)", "pipe 7 micro=3",
+        "pipe 65536 micro=65536", "tensor 2 @node", "step adam zero=3", "step raw", "step sgd(.1) clip=1", "every 4", "every 65536",
+        "join 2", "join 65536", "join 4 sync=quorum(2)", "join 6 sync=async outer=nesterov(.7,.9)", "join 3 frag=4 delay=1",
+        "join 3 wire=powersgd(4)", "gossip 4 graph=hops(2)", "gossip 3 sync=async push", "phase step>=5: [step sgd", "step sgd]; [step sgd]",
+    ]), 0..8)) {
+        answer(&soup.join(" | "));
     }
 }
 

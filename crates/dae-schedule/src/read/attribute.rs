@@ -45,6 +45,9 @@ pub(crate) struct Argument<'a> {
     pub(crate) value: Text<'a>,
 }
 
+/// The most that may stand on one item, and in one pair of brackets: more than any takes.
+const MOST: usize = 32;
+
 /// All that stands on an item, in the order written, as far as it has a shape.
 #[derive(Default)]
 pub(crate) struct Tail<'a> {
@@ -57,7 +60,13 @@ pub(crate) struct Tail<'a> {
 pub(crate) fn tail<'a>(word: &'a str, tokens: &[Token<'a>], problems: &mut Vec<Problem>) -> Tail<'a> {
     let mut reader = Reader { word, tokens, next: 0, problems };
     let mut tail = Tail::default();
+    let mut read = 0;
     while let Some(token) = reader.take() {
+        if read == MOST {
+            reader.too_many(&token);
+            break;
+        }
+        read += 1;
         match token.kind {
             Kind::Number => tail.counts.push(token.text),
             Kind::Name => {
@@ -103,6 +112,11 @@ impl<'a> Reader<'_, 'a> {
 
     fn report(&mut self, at: Range<usize>, message: String, help: impl Into<String>) {
         self.problems.push(Problem::new(SYNTAX, at, message, help));
+    }
+
+    fn too_many(&mut self, first: &Token<'a>) {
+        let message = format!("here stand more than {MOST} settings, and nothing takes so many");
+        self.report(first.text.at.clone(), message, "take some out");
     }
 
     /// Reports a run of symbols that have no business here, as one problem.
@@ -178,7 +192,7 @@ impl<'a> Reader<'_, 'a> {
         if self.take_symbol(')').is_some() {
             return arguments;
         }
-        loop {
+        for _ in 0..MOST {
             if self.peek().is_none() {
                 let message = format!("the bracket after `{}` is never closed", shown(name.text));
                 self.report(open.text.at.clone(), message, "write `)` after the last setting");
@@ -195,6 +209,11 @@ impl<'a> Reader<'_, 'a> {
                 self.report(at.start..at.start, message, "write `,` here");
             }
         }
+        if let Some(token) = self.peek().cloned() {
+            self.too_many(&token);
+        }
+        while self.take().is_some_and(|token| !token.is(')')) {}
+        arguments
     }
 
     fn argument(&mut self) -> Option<Argument<'a>> {

@@ -32,6 +32,11 @@ pub(crate) enum ItemKind {
 }
 
 impl Item<'_> {
+    /// Whether the attribute stands on it; `@` is its place.
+    pub(crate) fn has_mark(&self, attribute: &str) -> bool {
+        self.marks.iter().any(|(name, _)| *name == attribute)
+    }
+
     /// Where the attribute stands; its whole item if it does not.
     pub(crate) fn mark(&self, attribute: &str) -> Range<usize> {
         let found = self.marks.iter().find(|(name, _)| *name == attribute);

@@ -20,3 +20,4 @@ pub(crate) use item::{Item, ItemKind};
 pub(crate) use parse::read;
 pub use parse::{MAX_COUNT, MAX_ITEMS, MAX_WORD_BYTES, parse};
 pub(crate) use token::shown;
+pub(crate) use value::{is_call, pieces};

@@ -1,6 +1,6 @@
 //! From text to [`Schedule`]: the items one after another, then the rules over each word as a whole.
 
-use crate::problem::{Problem, SYNTAX, TOO_LONG, TOO_MANY};
+use crate::problem::{BAD_VALUE, Problem, SYNTAX, TOO_LONG, TOO_MANY};
 use crate::read::item::{Item, ItemKind, item};
 use crate::read::phase::{Phase, phase};
 use crate::read::token::{Kind, Text, Token, tokens};
@@ -39,16 +39,13 @@ pub(crate) struct Reading<'a> {
     pub(crate) words: Vec<Vec<Item<'a>>>,
     /// Where `phase` stands, if it does.
     pub(crate) phase: Option<std::ops::Range<usize>>,
-    /// Where `carry` stands, if it does.
-    pub(crate) carry: Option<std::ops::Range<usize>>,
     /// All errors that need no facts, in the order of the text.
     pub(crate) problems: Vec<Problem>,
 }
 
 /// Reads as much of the text as has a meaning.
 pub(crate) fn read(text: &str) -> Reading<'_> {
-    let mut reading =
-        Reading { schedule: None, words: Vec::new(), phase: None, carry: None, problems: Vec::new() };
+    let mut reading = Reading { schedule: None, words: Vec::new(), phase: None, problems: Vec::new() };
     if text.len() > MAX_WORD_BYTES {
         reading.problems.push(Problem::new(
             TOO_LONG,
@@ -68,12 +65,14 @@ pub(crate) fn read(text: &str) -> Reading<'_> {
         ));
         return reading;
     }
+    let mut carry_place = None;
     let problems = &mut reading.problems;
     if tokens.first().is_some_and(|first| first.text.text == "phase") {
         let Phase { until, carry, words, at, carry_at } = phase(&tokens, problems);
         let place = at.end..at.end;
         reading.words = words.into_iter().map(|word| items(text, word, place.clone(), problems)).collect();
-        (reading.phase, reading.carry) = (Some(at), carry_at);
+        reading.phase = Some(at);
+        carry_place = carry_at;
         if let ([first, then], Some(until), Some(carry)) = (reading.words.as_slice(), until, carry)
             && let (Some(first), Some(then)) = (assembled(first), assembled(then))
         {
@@ -88,6 +87,7 @@ pub(crate) fn read(text: &str) -> Reading<'_> {
     for items in &reading.words {
         whole_word(items, problems);
     }
+    problems.extend(carried(&reading.schedule, carry_place));
     problems.sort_by_key(|problem| (problem.at.start, problem.at.end));
     reading
 }
@@ -153,6 +153,18 @@ fn no_item(tokens: &[Token<'_>], start: usize) -> Problem {
         "`|` stands between two items, and one is missing",
         "write the item, or take the `|` out",
     )
+}
+
+/// State goes over only between optimizers of one kind.
+fn carried(schedule: &Option<Schedule>, at: Option<std::ops::Range<usize>>) -> Option<Problem> {
+    let Some(Schedule::Phase(phase)) = schedule else { return None };
+    let kind = |word: &Word| word.optimizer().map(std::mem::discriminant);
+    if phase.carry == schedule::Carry::Params || kind(&phase.first) == kind(&phase.then) {
+        return None;
+    }
+    let message = "`carry=state` hands an optimizer's state on, and the two words step with different ones";
+    let help = "write the same kind of optimizer in both words, or `carry=params`";
+    Some(Problem::new(BAD_VALUE, at?, message, help))
 }
 
 /// The word, if every item of it was understood and stands where it may.

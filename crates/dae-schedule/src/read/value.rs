@@ -1,10 +1,10 @@
 //! Reads the value of an attribute: a choice of names, a flag, a number, or a name with numbers in brackets.
 
 use crate::problem::{BAD_VALUE, Problem, SYNTAX, TWICE, UNKNOWN};
-use crate::read::attribute::{Attribute, Call};
+use crate::read::attribute::{Attribute, Call, Tail, tail};
 use crate::read::number::{Bound, bytes, number, whole};
 use crate::read::tail::{Given, choices};
-use crate::read::token::{Text, shown};
+use crate::read::token::{Kind, Text, shown, tokens};
 use crate::read::vocabulary::{listed, suggestion};
 use crate::wire::Wire;
 
@@ -192,4 +192,54 @@ pub(crate) fn numbers<'a, const N: usize>(
     let mut found = found.into_iter().flatten();
     let texts = [const { Text { text: "", at: 0..0 } }; N];
     Some(texts.map(|empty| found.next().unwrap_or(empty)))
+}
+
+/// Whether the text is one value and nothing more: `4`, `int8`, `lr/tau`, `adam(1e-3, wd=0)`.
+pub(crate) fn is_call(text: &str) -> bool {
+    let tokens = tokens(text);
+    let mut open = None;
+    for (place, token) in tokens.iter().enumerate() {
+        let fits = match (token.kind, open) {
+            (Kind::Name | Kind::Number, None) => place == 0 || tokens[place - 1].is('/'),
+            (Kind::Symbol('/'), None) => place > 0,
+            (Kind::Symbol('('), None) => {
+                open = Some(place);
+                place > 0
+            }
+            (Kind::Symbol(')'), Some(_)) => place + 1 == tokens.len(),
+            (Kind::Symbol(symbol), Some(_)) => matches!(symbol, ',' | '='),
+            (Kind::Symbol(_), None) => false,
+            (_, Some(_)) => true,
+        };
+        if !fits {
+            return false;
+        }
+    }
+    !tokens.is_empty() && (open.is_none() || tokens.last().is_some_and(|last| last.is(')')))
+}
+
+/// A printed item as keys with their values: `item`, `n`, `place`, `optimizer`, and its attributes.
+pub(crate) fn pieces(item: &str) -> Vec<(&str, Option<&str>)> {
+    let tokens = tokens(item);
+    let Some((first, rest)) = tokens.split_first() else { return Vec::new() };
+    let mut problems = Vec::new();
+    let Tail { counts, attributes, places } = tail(item, rest, &mut problems);
+    let op = first.text.text;
+    let attribute = |each: &Attribute<'_>| {
+        let bare = op == "step" && each.value.is_none();
+        match &each.value {
+            _ if bare => ("optimizer", item.get(each.at.clone())),
+            Some(value) => (name_in(item, &each.name), item.get(value.at.clone())),
+            None => (name_in(item, &each.name), None),
+        }
+    };
+    let mut pieces = vec![("item", Some(op))];
+    pieces.extend(counts.iter().map(|count| ("n", item.get(count.at.clone()))));
+    pieces.extend(places.iter().map(|place| ("place", item.get(place.at.clone()))));
+    pieces.extend(attributes.iter().map(attribute));
+    pieces
+}
+
+fn name_in<'a>(item: &'a str, name: &Text<'_>) -> &'a str {
+    item.get(name.at.clone()).unwrap_or("")
 }

@@ -6,12 +6,14 @@ use crate::problem::{AROUND_A_CLUSTER, Problem, SORTS, TOO_MANY};
 use crate::read::item::{Item, ItemKind};
 use crate::read::parse::MAX_COUNT;
 use crate::read::token::shown;
+use crate::rules::own;
 
 /// Adds what is wrong with the word these items make.
 pub(crate) fn whole_word(items: &[Item<'_>], problems: &mut Vec<Problem>) {
     sorts(items, problems);
     limits(items, problems);
     around(items, problems);
+    own(items, problems);
 }
 
 /// E01: gradient items, then exactly one `step`, then model items.

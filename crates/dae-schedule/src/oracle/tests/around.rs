@@ -4,9 +4,10 @@ use proptest::prelude::*;
 
 use super::models::Slope;
 use super::words::{around, begun, folds, hold, on, parsed, same, step, with_run, word};
-use crate::Wire;
 use crate::oracle::wire::Residual;
-use crate::oracle::{Run, Setting, even};
+use crate::oracle::{Run, Setting, even, uneven};
+use crate::testing::schedule;
+use crate::{Schedule, Wire};
 
 /// `wire=f32` = nothing; with error feedback, sent + residual = the gradient exactly, time after time.
 pub(super) fn c1(cases: u32) -> Result<(), String> {
@@ -56,7 +57,8 @@ pub(super) fn p1(cases: u32) -> Result<(), String> {
     });
     let phases = (step(), around(), 1..5_u32).prop_map(|(step, items, steps)| {
         let items = word([step].iter().chain(&items));
-        format!("phase step>={steps} carry=state: [split 2 | step adam(.02)]; [{items}]")
+        let carry = if items.starts_with("step adam(") { " carry=state" } else { "" };
+        format!("phase step>={steps}{carry}: [split 2 | step adam(.02)]; [{items}]")
     });
     hold(
         cases,
@@ -76,6 +78,28 @@ pub(super) fn p1(cases: u32) -> Result<(), String> {
             Ok(())
         },
     )
+}
+
+/// A word and its normal form are run alike: bits, where sums are exact. And of any two of the language, normal or
+/// not, both are interpreted or neither is, and both consume the same samples.
+pub(super) fn normal(cases: u32) -> Result<(), String> {
+    hold(cases, (folds(true), step(), around(), on(true)), |(items, step, around, on)| {
+        // `split 1 order=exact` makes all sums of a word exact, and is not in its normal form.
+        prop_assume!(items.iter().any(|item| item.starts_with("split") && !item.starts_with("split 1")));
+        let word = word(items.iter().chain([&step]).chain(&around));
+        same(&on.run(&word, 3), &on.run(&parsed(&word).normal().to_string(), 3))
+    })?;
+    hold(cases, (schedule(), 1..3_u64, any::<u64>()), |(schedule, batch, seed)| {
+        let duration = uneven(seed);
+        let setting = Setting { seed, duration: &duration, ..Setting::new(&Slope { alike: false }, batch) };
+        let samples = |schedule: &Schedule| {
+            let mut run = Run::new(schedule, vec![0.0; 4], setting).ok()?;
+            Some(run.rounds(2).into_iter().map(|round| round.samples).collect::<Vec<_>>())
+        };
+        let normal = schedule.normal();
+        prop_assert_eq!(samples(&schedule), samples(&normal), "{} {}", schedule, normal);
+        Ok(())
+    })
 }
 
 #[test]

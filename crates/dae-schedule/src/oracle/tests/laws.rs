@@ -43,4 +43,5 @@ laws! {
     right::samples_are_counted;
     around::c1;
     around::p1;
+    around::normal;
 }

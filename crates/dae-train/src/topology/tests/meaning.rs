@@ -73,6 +73,12 @@ fn problems_of_the_schedule_stand_at_their_place_in_the_string() {
     assert_eq!(splt("[schedule]\nword = \"split 2 | \\u0073plt\""), "\"split 2 | \\u0073plt\"");
     let two = said(compiled("[schedule]\nword = \"splt 2 | step adm(1e-3)\""));
     assert_eq!(two.iter().map(|(.., excerpt)| excerpt.as_str()).collect::<Vec<_>>(), ["splt", "adm"]);
+    let later =
+        compiled("[schedule]\nword = \"split 2 wire=int8 | step adam zero=1 | every 4 | join 2 @cluster\"");
+    let excerpts: Vec<_> = said(later).into_iter().map(|(.., excerpt)| excerpt).collect();
+    assert_eq!(excerpts, ["wire=int8", "zero=1", "every", "join"]);
+    assert_eq!(splt("[schedule]\nword = \"phase step>=5: [step sgd]; [step sgd]\""), "phase");
+    assert_eq!(splt("[schedule]\nword = \"step raw | join 2\""), "raw");
     refused("[schedule]\nword = 3", "schedule.word", "wrong-type", "3", "word = \"3\"");
 }
 

@@ -2,14 +2,16 @@
 
 use std::fmt;
 
-use dae_schedule::{Gradient, Model, Optimizer, Place, Problem, Schedule, Word};
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
+use crate::testing::{schedule, word};
+use crate::{Gradient, Layers, Model, Optimizer, Place, Problem, Schedule, Word};
+
 fn parse(text: &str) -> Result<Word, Vec<Problem>> {
-    dae_schedule::parse(text).map(|schedule| schedule.into_word().unwrap())
+    crate::parse(text).map(|schedule| schedule.into_word().unwrap())
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -23,50 +25,6 @@ fn item() -> impl Strategy<Value = Item> {
     prop_oneof![(1..9_u32).prop_map(Item::Accum), (1..9_u32, place).prop_map(|(n, at)| Item::Split(n, at))]
 }
 
-/// Any number the bound allows, from the whole range of bits and from the round ones people write.
-fn number(low: f32, high: f32) -> impl Strategy<Value = f32> {
-    let round =
-        prop_oneof![Just(0.0_f32), Just(1e-8), Just(1e-3), Just(0.01), Just(0.9), Just(0.999), Just(1.0)];
-    let bits = any::<u32>().prop_map(f32::from_bits);
-    prop_oneof![round, bits, 0.0..1.0_f32].prop_filter("within its bound", move |x| {
-        x.is_finite() && *x >= low && *x < high && x.is_sign_positive()
-    })
-}
-
-fn optimizer() -> impl Strategy<Value = Optimizer> {
-    let positive = || number(f32::from_bits(1), f32::MAX);
-    let fraction = || number(0.0, 1.0);
-    let not_negative = || number(0.0, f32::MAX);
-    let sgd = (positive(), fraction(), not_negative(), any::<bool>()).prop_map(
-        |(lr, momentum, weight_decay, nesterov)| Optimizer::Sgd {
-            lr,
-            momentum,
-            nesterov: nesterov && momentum > 0.0,
-            weight_decay,
-        },
-    );
-    let adam = (positive(), fraction(), fraction(), positive(), not_negative(), any::<bool>()).prop_map(
-        |(lr, beta1, beta2, eps, weight_decay, decoupled)| match decoupled {
-            false => Optimizer::Adam { lr, beta1, beta2, eps, weight_decay },
-            true => Optimizer::AdamW { lr, beta1, beta2, eps, weight_decay },
-        },
-    );
-    prop_oneof![
-        sgd,
-        adam,
-        positive().prop_map(Optimizer::sgd),
-        positive().prop_map(Optimizer::adam),
-        positive().prop_map(Optimizer::adamw)
-    ]
-}
-
-/// Folds, with one over a cluster around them or not.
-fn folds(most: usize) -> impl Strategy<Value = Vec<Item>> {
-    let around = prop::option::of((1..5_u32).prop_map(|n| Item::Split(n, Some(Place::Cluster))));
-    (prop::collection::vec(item(), 0..most), around)
-        .prop_map(|(items, around)| items.into_iter().chain(around).collect())
-}
-
 fn built(items: &[Item], optimizer: Optimizer, clip: Option<f32>) -> Model {
     let wrap = |gradient: Gradient, item: &Item| match *item {
         Item::Accum(count) => gradient.accum(count),
@@ -75,16 +33,6 @@ fn built(items: &[Item], optimizer: Optimizer, clip: Option<f32>) -> Model {
     };
     let model = items.iter().fold(Word::begin(), wrap).step(optimizer);
     clip.map_or(model.clone(), |bound| model.clip(bound))
-}
-
-prop_compose! {
-    fn word()(
-        items in folds(5),
-        optimizer in optimizer(),
-        clip in prop::option::of(number(f32::from_bits(1), f32::MAX)),
-    ) -> Word {
-        built(&items, optimizer, clip).build().expect("every random word is valid")
-    }
 }
 
 /// What `Serialize` writes: serde can serialise a string into a formatter.
@@ -102,19 +50,39 @@ fn deserialized(text: &str) -> Result<Schedule, Error> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
     #[test]
-    fn print_then_parse_is_nothing(word in word()) {
-        let printed = word.to_string();
-        prop_assert_eq!(parse(&printed), Ok(word.clone()));
-        prop_assert_eq!(printed.parse(), Ok(Schedule::from(word.clone())));
-        prop_assert_eq!(Serialized(word.clone().into()).to_string(), printed.clone());
-        prop_assert_eq!(deserialized(&printed).ok(), Some(word.into()));
+    fn print_then_parse_is_nothing(schedule in schedule()) {
+        let printed = schedule.to_string();
+        prop_assert_eq!(crate::parse(&printed), Ok(schedule.clone()));
+        prop_assert_eq!(printed.parse(), Ok(schedule.clone()));
+        prop_assert_eq!(Serialized(schedule.clone()).to_string(), printed.clone());
+        prop_assert_eq!(deserialized(&printed).ok(), Some(schedule));
     }
 
     #[test]
-    fn white_space_is_free(word in word()) {
-        let airy = word.to_string().replace('|', "\n\t|  ").replace('(', " ( ").replace(',', " ,\n").replace('=', " = ");
-        prop_assert_eq!(parse(&airy), Ok(word));
+    fn white_space_is_free(schedule in schedule()) {
+        let printed = schedule.to_string();
+        let airy = ["|", "(", ")", ",", "=", ":", ";", "[", "]"].iter().fold(printed, |text, symbol| {
+            text.replace(symbol, &format!("\n\t {symbol}  "))
+        });
+        prop_assert_eq!(crate::parse(&airy), Ok(schedule));
+    }
+
+    #[test]
+    fn the_long_form_is_the_word(schedule in schedule()) {
+        let document = std::collections::BTreeMap::from([("layer", Layers(schedule.clone()))]);
+        let text = toml::to_string(&document).unwrap();
+        let back: std::collections::BTreeMap<String, Layers> = toml::from_str(&text).unwrap();
+        prop_assert_eq!(&back["layer"].0, &schedule, "{}", text);
+    }
+
+    #[test]
+    fn the_builder_makes_what_the_text_says(word in word()) {
+        let gradient = word.gradient().iter().fold(Word::begin(), |gradient, item| gradient.item(*item));
+        let model = word.model().iter().fold(gradient.close(*word.step()), |model, item| model.item(item.clone()));
+        prop_assert_eq!(model.build(), Ok(word));
     }
 
     #[test]
@@ -122,11 +90,28 @@ proptest! {
         let normal = word.normal();
         prop_assert_eq!(normal.accum(), word.accum());
         prop_assert_eq!(normal.workers(), word.workers());
-        prop_assert_eq!(normal.optimizer(), word.optimizer());
-        prop_assert_eq!(normal.clip(), word.clip());
+        prop_assert_eq!(normal.nodes(), word.nodes());
+        prop_assert_eq!(normal.period(), word.period());
+        prop_assert_eq!(normal.step(), word.step());
+    }
+
+    #[test]
+    fn normal_is_normal(schedule in schedule()) {
+        let normal = schedule.normal();
         prop_assert_eq!(normal.normal(), normal.clone());
-        prop_assert_eq!(normal.hash(), word.hash());
-        prop_assert_eq!(parse(&normal.to_string()), Ok(normal));
+        prop_assert_eq!(normal.hash(), schedule.hash());
+        prop_assert_eq!(crate::parse(&normal.to_string()), Ok(normal));
+    }
+
+    #[test]
+    fn m1_every_merges(word in word(), a in 1..20_u32, b in 1..20_u32) {
+        let with = |rounds: &[u32]| {
+            let mut longer = word.clone();
+            longer.model.extend(rounds.iter().map(|h| crate::MItem::Every(*h)));
+            longer.normal()
+        };
+        prop_assert_eq!(with(&[a, b]), with(&[a * b]));
+        prop_assert_eq!(with(&[1]), word.normal());
     }
 
     #[test]
@@ -148,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn g3_accum_and_split_commute(items in folds(5), at in 0..3_usize) {
+    fn g3_accum_and_split_commute(items in prop::collection::vec(item(), 2..6), at in 0..4_usize) {
         prop_assume!(items.len() > 1);
         let at = at.min(items.len() - 2);
         let mut swapped = items.clone();
@@ -226,5 +211,59 @@ fn serde_refuses_with_every_problem() {
     let error = deserialized("accum 0 | split 2 wire=int9").unwrap_err().to_string();
     for part in ["accum 0 | split 2 wire=int9", "S04: ", "E01: "] {
         assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn m1_m4_m5_c1_names_of_one_thing() {
+    for (text, normal) in [
+        ("step sgd | every 1 | join 1 | gossip 1 graph=exp | every 4", "step sgd(0.01) | every 4"),
+        ("step sgd | every 4 | join 1 sync=async scale=sum | every 5", "step sgd(0.01) | every 20"),
+        ("step sgd | join 3 sync=ssp(0)", "step sgd(0.01) | join 3"),
+        ("step sgd | join 3 sync=quorum(3,drop)", "step sgd(0.01) | join 3"),
+        ("step sgd | join 3 sync=quorum(2,drop)", "step sgd(0.01) | join 3 sync=quorum(2,drop)"),
+        ("step sgd | join 3 outer=nesterov(1,0)", "step sgd(0.01) | join 3"),
+        ("step sgd | join 3 outer=slowmo(1,0) stale=dc(0)", "step sgd(0.01) | join 3"),
+        ("step sgd | join 3 outer=slowmo(1,.5)", "step sgd(0.01) | join 3 outer=slowmo(1,0.5)"),
+        (
+            "split 2 wire=f32 algo=auto | step sgd zero=0 | join 3 wire=f32 frag=1 delay=0 mix=0 shards=1 view=whole \
+          weight=samples scale=mean stale=none sync=bsp outer=avg",
+            "split 2 | step sgd(0.01) | join 3",
+        ),
+        // A centre that has an optimizer, or a wire, does something even for one child.
+        ("step raw | join 1", "step raw | join 1"),
+        ("step sgd | join 1 outer=adam", "step sgd(0.01) | join 1 outer=adam(1e-3)"),
+        ("step sgd | join 1 wire=int8", "step sgd(0.01) | join 1 wire=int8"),
+        ("step sgd | gossip 4 graph=hops(3,1,3)", "step sgd(0.01) | gossip 4 graph=hops(1,3)"),
+        // The laws G1 to G3 are of `accum`, `split` and `tensor`; a pipeline stays where it is.
+        (
+            "tensor 1 | pipe 2 micro=4 | split 2 | accum 3 | step sgd",
+            "pipe 2 micro=4 | accum 3 | split 2 | step sgd(0.01)",
+        ),
+        ("split 2 wire=int8 | split 2 | split 3 | step sgd", "split 2 wire=int8 | split 6 | step sgd(0.01)"),
+    ] {
+        assert_eq!(parse(text).unwrap().normal().to_string(), normal, "{text}");
+    }
+}
+
+#[test]
+fn unknown_keys_of_the_long_form_are_refused() {
+    let read = |text: &str| toml::from_str::<std::collections::BTreeMap<String, Layers>>(text);
+    let good = "[[layer]]\nitem = \"split\"\nn = 2\nplace = \"node\"\noverlap = true\n[[layer]]\nitem = \"step\"\n\
+                optimizer = \"adamw(1e-3, wd=0)\"\nclip = 1.0\n[[layer]]\nitem = \"every\"\nn = 20\n[[layer]]\n\
+                item = \"join\"\nn = 3\nsync = \"quorum(2,drop)\"\nmix = 0.5";
+    let word = "split 2 @node overlap | step adamw(1e-3, wd=0) clip=1 | every 20 | join 3 sync=quorum(2,drop) mix=0.5";
+    assert_eq!(read(good).unwrap()["layer"].0.to_string(), word);
+    for (bad, says) in [
+        (good.replace("overlap", "overlop"), "overlap"),
+        (good.replace("\"node\"", "\"node | split 3\""), "no word can say"),
+        (good.replace("n = 20", "n = -1"), "S04"),
+        (good.replace("item = \"every\"", "op = \"every\""), "`item`"),
+        (good.replace("overlap = true", "\"x | y\" = true"), "no key"),
+        (good.replace("quorum(2,drop)", "quorum(2"), "no word can say"),
+        (good.replace("quorum(2,drop)", "quorum(2)"), "E05"),
+    ] {
+        let error = read(&bad).unwrap_err().to_string();
+        assert!(error.contains(says), "{says}: {error}");
     }
 }
