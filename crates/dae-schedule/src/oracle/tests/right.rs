@@ -189,6 +189,15 @@ pub(super) fn m9(cases: u32) -> Result<(), String> {
     })
 }
 
+/// Where shares are equally large, `scale=sum` of n is n times the mean.
+pub(super) fn sum_is_as_many_means(cases: u32) -> Result<(), String> {
+    hold(cases, (any::<bool>(), 1..4_u32, 1..5_u8, on(false)), |(raw, h, n, on)| {
+        let step = if raw { "step raw".to_owned() } else { format!("step sgd(.05) | every {h}") };
+        let sum = on.run(&format!("{step} | join {n} scale=sum outer=sgd(.125)"), 4);
+        alike(&sum, &on.run(&format!("{step} | join {n} outer=sgd({})", 0.125 * f32::from(n)), 4))
+    })
+}
+
 /// Whatever stands right of `step`, a word runs, and its samples are as many as its steps consume.
 pub(super) fn samples_are_counted(cases: u32) -> Result<(), String> {
     hold(cases, (step(), around(), (1..4_u32).prop_flat_map(join), on(false)), |(step, items, last, on)| {
