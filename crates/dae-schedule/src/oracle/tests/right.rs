@@ -198,6 +198,15 @@ pub(super) fn sum_is_as_many_means(cases: u32) -> Result<(), String> {
     })
 }
 
+/// Peers that all mix with all are children around a centre that averages.
+pub(super) fn all_to_all_is_a_centre(cases: u32) -> Result<(), String> {
+    hold(cases, (step(), 1..4_u32, 1..6_u32, any::<bool>(), on(false)), |(step, h, n, push, on)| {
+        let push = if push { " push" } else { "" };
+        let peers = on.run(&format!("{step} | every {h} | gossip {n} graph=complete{push}"), 4);
+        alike(&peers, &on.run(&format!("{step} | every {h} | join {n} weight=equal"), 4))
+    })
+}
+
 /// Whatever stands right of `step`, a word runs, and its samples are as many as its steps consume.
 pub(super) fn samples_are_counted(cases: u32) -> Result<(), String> {
     hold(cases, (step(), around(), (1..4_u32).prop_flat_map(join), on(false)), |(step, items, last, on)| {
