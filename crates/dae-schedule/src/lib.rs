@@ -31,6 +31,7 @@
 //! | [`cost`] | what a word costs: time, bytes, staleness, memory
 //! | [`explain`] | what a word is: its tree, its actors, what they send; as text, JSON or picture
 //! | `print` | numbers and attributes as text |
+//! | [`oracle`] | what a word means: a sequential reference, over any model |
 //! | `testing` | random valid schedules, with the cargo feature `proptest` |
 //!
 //! Pure: no clocks, no sockets, no threads, no tensors. Any text gives an answer in bounded time.
