@@ -92,6 +92,9 @@ fn perform(command: Command) -> Result<Vec<u8>, Failure> {
         Command::Data(DataCommand::Fetch { dataset: Dataset::Mnist, to }) => fetch::mnist(to),
         Command::Topology(TopologyCommand::Schema) => check::schema(),
         Command::Schedule(ScheduleCommand::Check(args)) => schedule::check_schedule(&args),
+        Command::Schedule(ScheduleCommand::Explain(args)) => schedule::explain::explain(&args),
+        Command::Schedule(ScheduleCommand::Cost(args)) => schedule::cost::cost(&args),
+        Command::Schedule(ScheduleCommand::Compare(args)) => schedule::compare::compare(&args),
         Command::Completions { shell } => Ok(docs::completions(shell)),
         Command::Man { to } => docs::man(to.as_deref()),
     }
