@@ -16,7 +16,7 @@ fn told(text: &str) -> Explanation {
 
 /// With `BLESS` set, what is printed is what was meant.
 fn golden(name: &str, text: &str) {
-    let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/explained/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, text).expect("written");
     }
