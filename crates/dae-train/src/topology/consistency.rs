@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use dae_schedule::Word;
+
 use super::document::Topology;
 use super::kinds::Kinds;
 use super::marks::Marks;
 use super::nearest::nearest;
-use super::plan::{Runs, exact, over_nodes};
+use super::plan::{exact, over_nodes};
 use super::problem::{Place, Problem};
 use super::rule::clip;
 
@@ -28,7 +30,7 @@ pub(super) fn check(
     marks: &Marks,
     kinds: Option<&Kinds>,
     refused: &[Problem],
-) -> Result<Runs, Vec<Problem>> {
+) -> Result<Word, Vec<Problem>> {
     let mut check = Check { topology, marks, refused, problems: Vec::new() };
     check.length();
     check.data();
@@ -166,7 +168,7 @@ impl Check<'_> {
     }
 
     /// The schedule, its own problems mapped into the string of the file.
-    fn word(&mut self) -> Option<Runs> {
+    fn word(&mut self) -> Option<Word> {
         const KEY: &str = "schedule.word";
         let text = &self.topology.schedule.word;
         let (schedule, problems) = match dae_schedule::parse(text) {
@@ -181,9 +183,8 @@ impl Check<'_> {
             fix: p.help,
             place: place.map(|place| within(place, text, p.at)),
         }));
-        // A phase and `step raw` have been refused above: they are not yet run.
+        // A phase has been refused above: it is not yet run.
         let word = schedule?.into_word()?;
-        let optimizer = *word.optimizer()?;
         let step = [word.workers(), word.accum(), self.topology.data.batch];
         let step = step.iter().try_fold(1u64, |n, part| n.checked_mul(u64::from(*part)));
         if step.is_none_or(|n| n > LARGEST_STEP) && self.sound(&["data.batch"]) {
@@ -201,7 +202,7 @@ impl Check<'_> {
             let reason = "`order=exact` is the same to the bit whoever computes what, and what a lossy `wire` loses is not";
             self.report("conflict", KEY, reason, "take out one of the two");
         }
-        Some((word, optimizer))
+        Some(word)
     }
 
     fn kinds(&mut self, kinds: &Kinds) {
