@@ -37,6 +37,15 @@ impl Motion {
 }
 
 impl Contribution {
+    /// Makes it count as one sample, whatever it has.
+    pub(super) fn equal(&mut self) {
+        if let Motion::Raw(sum) = &mut self.motion {
+            let alone = (1.0 / self.samples) as f32;
+            sum.iter_mut().for_each(|g| *g *= alone);
+        }
+        self.samples = 1.0;
+    }
+
     /// Corrects it for an update of a centre that stands at `x` in version `version`.
     pub(super) fn correct(&mut self, stale: Stale, version: u64, x: &[f32]) {
         let tau = version.saturating_sub(self.read);

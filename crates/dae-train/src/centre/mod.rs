@@ -19,3 +19,7 @@ pub use contribution::{Contribution, Motion};
 pub use ledger::{Arrival, Ledger, Order};
 pub use shard::{Shard, cut};
 pub use tally::{ChildTally, Tally};
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -86,6 +86,9 @@ impl Shard {
         given.sort_by_key(|each| each.child);
         self.follow(&given);
         for each in &mut given {
+            if self.join.weight == Weight::Equal {
+                each.equal();
+            }
             each.correct(self.join.stale, self.version, &self.x);
         }
         if let (Some(own), Outer::Elastic(a)) = (&mut self.own, self.join.outer) {
@@ -97,8 +100,8 @@ impl Shard {
             }
         }
         self.version += 1;
-        let finite = self.descend(rate, &mut given);
-        self.finite &= finite;
+        self.descend(rate, &given);
+        self.finite &= self.x.iter().all(|x| x.is_finite());
     }
 
     /// Where the children of an elastic centre have come to.
@@ -109,27 +112,21 @@ impl Shard {
         }
     }
 
-    /// x <- outer(x, D); whether all that came of it is finite.
-    fn descend(&mut self, rate: f32, given: &mut [Contribution]) -> bool {
-        let Join { scale, weight, outer, .. } = self.join;
-        let equal = scale == Scale::Sum || weight == Weight::Equal;
-        let votes: Vec<f64> = given.iter().map(|each| if equal { 1.0 } else { each.samples }).collect();
-        let total = if scale == Scale::Sum { 1.0 } else { votes.iter().sum() };
+    /// x <- outer(x, D).
+    fn descend(&mut self, rate: f32, given: &[Contribution]) {
+        let Join { scale, outer, .. } = self.join;
+        let sums = scale == Scale::Sum;
+        let votes: Vec<f64> = given.iter().map(|each| if sums { 1.0 } else { each.samples }).collect();
+        let total = if sums { 1.0 } else { votes.iter().sum() };
         let raw = given.iter().all(|each| matches!(each.motion, Motion::Raw(_)));
         let x = Arc::make_mut(&mut self.x);
         let mut state: Vec<_> = self.state.iter_mut().map(Vec::as_mut_slice).collect();
         let mut rule = |factor: f64, gradient: &[f32], x: &mut [f32]| {
-            self.rule.apply(self.version, rate, factor as f32, x, &mut state, &[gradient])
+            self.rule.apply(self.version, rate, factor as f32, x, &mut state, &[gradient]);
         };
         match (raw, outer) {
-            (true, _) => {
-                let sum = summed(given, equal);
-                rule(1.0 / total, &sum, x)
-            }
-            (false, Outer::Avg) => {
-                average(given, &votes, scale, total, x);
-                x.iter().all(|x| x.is_finite())
-            }
+            (true, _) => rule(1.0 / total, &summed(given, scale), x),
+            (false, Outer::Avg) => average(given, &votes, scale, total, x),
             (false, outer) => {
                 // An elastic centre is drawn to where its children are, any other one goes where they went.
                 let elastic = matches!(outer, Outer::Elastic(_));
@@ -139,17 +136,17 @@ impl Shard {
                     let way = |from, to| if elastic { old - to } else { from - to };
                     *pseudo = (over(given, &votes, at, way) / total) as f32;
                 }
-                rule(1.0, &pseudo, x)
+                rule(1.0, &pseudo, x);
             }
         }
     }
 }
 
-/// Raw gradients as `split` adds them: sums over samples in f32, to be divided once; where all count alike, means.
-fn summed(given: &[Contribution], equal: bool) -> Vec<f32> {
+/// Raw gradients as `split` adds them: sums over samples in f32, to be divided once; with `scale=sum`, means.
+fn summed(given: &[Contribution], scale: Scale) -> Vec<f32> {
     let mut sum = vec![0.0; given.first().map_or(0, |each| each.motion.numbers().len())];
     for each in given {
-        let alone = if equal { (1.0 / each.samples) as f32 } else { 1.0 };
+        let alone = if scale == Scale::Sum { (1.0 / each.samples) as f32 } else { 1.0 };
         for (sum, g) in sum.iter_mut().zip(each.motion.numbers()) {
             *sum += g * alone;
         }

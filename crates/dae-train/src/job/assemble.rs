@@ -23,7 +23,7 @@ pub(super) fn group(
     let local = plan.workers_per_node();
     let arena = arena(plan, &*backend, across.node * local, local, plan.workers() * plan.accum());
     let length = length(plan, dataset.len(), taken_up);
-    Arc::new(facts(plan, backend, dataset, arena, taken_up, length, means, across))
+    Arc::new(Group { means, ..facts(plan, backend, dataset, arena, taken_up, length, across) })
 }
 
 /// The same for a child of the join that has done so many steps. The positions of a step are dealt over the workers of
@@ -42,8 +42,8 @@ pub(super) fn child(
     let own = samples.saturating_sub(before).div_ceil(plan.global_batch() as u64);
     let slices: Vec<_> = (0..local).map(|rank| arena.slice_of(rank)).collect();
     let child = Child::new(index, plan.period(), steps, plan.optimizer().is_none(), &slices);
-    let (taken_up, means, across) = (TakenUp::default(), Means::default(), Across::alone());
-    let facts = facts(plan, backend, dataset, arena, taken_up, (own, samples), means, across);
+    let (taken_up, across) = (TakenUp::default(), Across::alone());
+    let facts = facts(plan, backend, dataset, arena, taken_up, (own, samples), across);
     let horizon = plan.steps(dataset.len());
     // The join keeps the checkpoints.
     Arc::new(Group { child: Some(child), horizon, checkpoint_every: 0, ..facts })
@@ -59,7 +59,7 @@ fn arena(plan: &Plan, backend: &dyn Backend, first: usize, local: usize, terms: 
     }
 }
 
-#[allow(clippy::too_many_arguments)]
+/// What workers share, of one group in these steps and samples.
 fn facts(
     plan: &Plan,
     backend: Arc<dyn Backend>,
@@ -67,13 +67,12 @@ fn facts(
     arena: Arc<Arena>,
     taken_up: TakenUp,
     (total_steps, total_samples): (u64, u64),
-    means: Means,
     across: Across,
 ) -> Group {
     let topology = plan.topology();
     Group {
         arena,
-        means,
+        means: Means::default(),
         node: across.node,
         nodes: across.names,
         peers: across.peers.into_iter().map(Links::new).collect(),

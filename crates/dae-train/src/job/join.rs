@@ -29,19 +29,27 @@ pub(super) struct JoinParts {
     len: usize,
 }
 
+/// What a join goes on from.
+pub(super) struct Standing<'a> {
+    pub(super) at: TakenUp,
+    /// How far its children are; empty if it begins.
+    pub(super) children: &'a [ChildMeta],
+    /// The centre's parameters.
+    pub(super) params: &'a [f32],
+    /// What [`Plan::buffers`] names.
+    pub(super) state: Vec<Vec<f32>>,
+}
+
 impl JoinParts {
-    /// A join that goes on from a centre with these parameters; `state` holds what [`Plan::buffers`] names, and
-    /// `standing` how far its children are, if it goes on.
+    /// A join that goes on from there.
     pub(super) fn new(
         plan: &Plan,
         join: Join,
         backend: &Arc<dyn Backend>,
         dataset: &dyn Dataset,
-        at: TakenUp,
-        standing: &[ChildMeta],
-        params: &[f32],
-        state: Vec<Vec<f32>>,
+        from: Standing<'_>,
     ) -> Result<Self, JobError> {
+        let Standing { at, children: standing, params, state } = from;
         let rule = Shard::rule(&join);
         let mut buffers = state.into_iter();
         let outer: Vec<_> = buffers.by_ref().take(rule.state_names().len()).collect();

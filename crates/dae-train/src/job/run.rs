@@ -2,7 +2,7 @@
 
 use super::assemble::{feeder, group};
 use super::handle::Head;
-use super::join::JoinParts;
+use super::join::{self, JoinParts};
 use super::origin::Origin;
 use super::report::{PROMPT, Stood, finish};
 use super::start::start_group;
@@ -108,7 +108,8 @@ impl Job {
         let at = standing.map(|s| s.at).unwrap_or_default();
         let body = match plan.join() {
             Some(join) => {
-                let parts = JoinParts::new(&plan, *join, &backend, &*dataset, at, &children, &params, state)?;
+                let from = join::Standing { at, children: &children, params: &params, state };
+                let parts = JoinParts::new(&plan, *join, &backend, &*dataset, from)?;
                 Body::Join(Box::new(parts))
             }
             None => {

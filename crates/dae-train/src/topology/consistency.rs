@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use dae_schedule::Word;
+use dae_schedule::{MItem, Word};
 
 use super::document::Topology;
 use super::kinds::Kinds;
@@ -14,6 +14,9 @@ use super::rule::clip;
 
 /// The most parameters an mlp may have: 16 GiB in f32, of which a run keeps several copies.
 const MOST_PARAMETERS: u64 = 1 << 32;
+
+/// The most shards of a join's centre.
+const MOST_SHARDS: u32 = 256;
 
 /// The most samples one step may take from all workers together.
 const LARGEST_STEP: u64 = 1 << 40;
@@ -191,6 +194,13 @@ impl Check<'_> {
             let reason =
                 format!("workers x micro-batches x batch is more than {LARGEST_STEP} samples a step");
             self.report("out-of-range", "data.batch", reason, "use a smaller batch");
+        }
+        let shards =
+            word.model().iter().map(|item| if let MItem::Join(join) = item { join.shards } else { 1 });
+        if shards.max().is_some_and(|shards| shards > MOST_SHARDS) {
+            let reason =
+                format!("each shard of a centre is an actor on a thread of its own, at most {MOST_SHARDS}");
+            self.report("out-of-range", KEY, reason, "write fewer `shards`");
         }
         let (nodes, named) = (word.nodes(), self.topology.placement.nodes.len());
         if (1..nodes as usize).contains(&named) && self.sound(&["placement.nodes"]) {

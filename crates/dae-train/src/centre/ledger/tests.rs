@@ -100,9 +100,8 @@ proptest! {
         all.sort_unstable();
         all.dedup();
         prop_assert_eq!(all.len() + world.dropped, sum);
-        if every > 0 {
+        if let Some(due) = (world.fired.len() as u64).checked_div(every) {
             // Updates that come while all come to rest are of the same rest.
-            let due = world.fired.len() as u64 / every;
             prop_assert!(world.quiet as u64 <= due && (world.quiet > 0) == (due > 0), "{} of {due}", world.quiet);
         }
     }
