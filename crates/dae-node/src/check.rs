@@ -100,7 +100,7 @@ fn summary(plan: &Plan, facts: Option<&DataFacts>) -> String {
         ),
         ("steps", steps),
         ("schedule", plan.word().to_string()),
-        ("optimizer", plan.optimizer().to_string()),
+        ("optimizer", plan.optimizer().map_or("none".into(), ToString::to_string)),
         ("model", format!("{}{layers}, loss {}", model.kind, model.loss)),
         ("data", format!("{}, {samples}", data.kind)),
         ("corruption", noise),

@@ -1,6 +1,8 @@
 //! What parses and checks, but is not yet run. A line deleted here is an item switched on.
 
 use crate::gradient::{Algo, GItem};
+use crate::join::{Outer, View};
+use crate::model::MItem;
 use crate::place::Place;
 use crate::problem::{NOT_YET, Problem};
 use crate::read::{Item, ItemKind, read};
@@ -17,11 +19,18 @@ pub fn not_yet_run(text: &str) -> Vec<Problem> {
     if let Some(at) = &reading.phase {
         problems.push(not_yet(at.clone(), "`phase`"));
     }
-    for item in reading.words.iter().flatten() {
-        for (mark, what, given) in missing(item) {
-            if given {
-                let at = if mark.is_empty() { item.op.clone() } else { item.mark(mark) };
-                problems.push(not_yet(at, what));
+    for items in &reading.words {
+        let (mut joins, mut raw, mut apart) = (0, false, false);
+        for item in items {
+            raw |= matches!(&item.kind, ItemKind::Step(Some(step)) if step.closing == Closing::Raw);
+            apart |= matches!(&item.kind, ItemKind::Gradient(Some(fold)) if fold.place().is_some_and(Place::spans_nodes));
+            joins += usize::from(matches!(&item.kind, ItemKind::Model(Some(MItem::Join(_)))));
+            let around = around(item, Inside { joins, raw, apart });
+            for (mark, what, given) in missing(item).into_iter().chain(around) {
+                if given {
+                    let at = if mark.is_empty() { item.op.clone() } else { item.mark(mark) };
+                    problems.push(not_yet(at, what));
+                }
             }
         }
     }
@@ -43,20 +52,35 @@ fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
             ("overlap", "`overlap`", split.overlap),
             ("@", "`@rack`", split.place == Some(Place::Rack)),
         ],
-        ItemKind::Step(Some(step)) => {
-            vec![("raw", "`step raw`", step.closing == Closing::Raw), ("zero", "`zero`", step.zero != 0)]
-        }
-        ItemKind::Model(Some(model)) => vec![("", name(model), true)],
+        ItemKind::Step(Some(step)) => vec![("zero", "`zero`", step.zero != 0)],
+        ItemKind::Model(Some(MItem::Join(join))) => vec![
+            ("@", "a `join` over several nodes", join.place.is_some_and(Place::spans_nodes)),
+            ("wire", "a `wire` of a `join`", join.wire != Wire::F32),
+            ("frag", "`frag`", join.frag > 1),
+            ("delay", "`delay`", join.delay > 0),
+            ("mix", "`mix`", join.mix != 0.0),
+            ("view", "`view=shard`", join.view != View::Whole),
+        ],
+        ItemKind::Model(Some(MItem::Gossip(_))) => vec![("", "`gossip`", true)],
         _ => Vec::new(),
     }
 }
 
-fn name(model: &crate::model::MItem) -> &'static str {
-    match model {
-        crate::model::MItem::Every(_) => "`every`",
-        crate::model::MItem::Join(_) => "`join`",
-        crate::model::MItem::Gossip(_) => "`gossip`",
-    }
+/// What stands left of an item, or is it.
+struct Inside {
+    joins: usize,
+    raw: bool,
+    apart: bool,
+}
+
+/// The same for what an item has around it.
+fn around(item: &Item<'_>, inside: Inside) -> Vec<(&'static str, &'static str, bool)> {
+    let ItemKind::Model(Some(MItem::Join(join))) = &item.kind else { return Vec::new() };
+    vec![
+        ("", "a `join` around another", inside.joins > 1),
+        ("", "a `join` around a `split` over a cluster", inside.apart),
+        ("outer", "`elastic` around `step raw`", inside.raw && matches!(join.outer, Outer::Elastic(_))),
+    ]
 }
 
 fn not_yet(at: std::ops::Range<usize>, what: &str) -> Problem {
@@ -64,7 +88,7 @@ fn not_yet(at: std::ops::Range<usize>, what: &str) -> Problem {
         NOT_YET,
         at,
         format!("{what} parses and checks, but is not yet run"),
-        "take it out; `accum`, `split` and `step` with an optimizer run today",
+        "take it out; `accum`, `split`, `step`, `every` and one `join` on one node run today",
     )
 }
 

@@ -34,19 +34,26 @@ const NAMES: &[Example] = &[
 ];
 
 const NOT_YET: &[Example] = &[
-    (
-        "split 8 | step adamw | every 100 | join 4 @cluster outer=nesterov(0.7,0.9)",
-        &[("S03", "every"), ("S03", "join")],
-    ),
+    ("split 8 | step adamw | every 100 | join 4 @cluster outer=nesterov(0.7,0.9)", &[("S03", "cluster")]),
     (
         "pipe 2 micro=8 sched=1f1b | tensor 2 | step adam | gossip 8 graph=exp push",
         &[("S03", "pipe"), ("S03", "tensor"), ("S03", "gossip")],
     ),
+    ("phase step>=500: [split 8 | step sgd(.1)]; [step sgd(.1) | every 16 | join 8]", &[("S03", "phase")]),
+    ("step raw | join 8 sync=ssp(3) outer=adam stale=lr/tau", &[]),
+    ("split 2 @cluster | step adam | every 4 | join 2", &[("S03", "join")]),
+    ("step adam | join 2 | every 4 | join 3", &[("S03", "join")]),
+    ("step raw | join 2 outer=elastic(.1)", &[("S03", "outer=elastic(.1)")]),
     (
-        "phase step>=500: [split 8 | step sgd(.1)]; [step sgd(.1) | every 16 | join 8]",
-        &[("S03", "phase"), ("S03", "every"), ("S03", "join")],
+        "step adam | every 8 | join 2 frag=2 delay=1 mix=.5 wire=bf16 view=shard shards=2",
+        &[
+            ("S03", "frag=2"),
+            ("S03", "delay=1"),
+            ("S03", "mix=.5"),
+            ("S03", "wire=bf16"),
+            ("S03", "view=shard"),
+        ],
     ),
-    ("step raw | join 8 sync=ssp(3) stale=lr/tau", &[("S03", "raw"), ("S03", "join")]),
     (
         "split 2 wire=int8 algo=ring bucket=4MiB overlap @rack | step adam zero=2",
         &[

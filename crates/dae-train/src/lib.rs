@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`topology`] | a TOML file or its Rust builder, checked, compiled to a [`topology::Plan`] |
 //! | [`data`] | datasets, the order of samples, corruption, batches |
+//! | [`centre`] | what a join's children lie around: who waits for whom, how the centre moves |
 //! | [`actors`] | data loader, gradient worker, all-reduce coordinator, checkpointer, recorder |
 //! | [`exit`] | how every program ends |
 //! | [`job`] | puts the actors together, trains, and says how it ended |
@@ -18,6 +19,7 @@
 pub mod actors;
 pub mod backend;
 pub mod board;
+pub mod centre;
 pub mod checkpoint;
 pub mod data;
 pub mod exit;

@@ -24,9 +24,12 @@ fn fits(plan: &Plan, parameters: usize, features: usize, available: Option<u128>
         ));
     }
     let [parameters, features, workers] = [parameters, features, workers].map(|n| n as u128);
-    let states = Rule::new(plan.optimizer()).state_names().len() as u128;
-    // Parameters and optimizer state, two copies of both for checkpoints and one to start from; a slot a worker.
-    let model = 4 * parameters * (4 * (1 + states) + workers);
+    let states = plan.optimizer().map_or(0, |optimizer| Rule::new(optimizer).state_names().len()) as u128;
+    let children = plan.children() as u128;
+    // Parameters and optimizer state, two copies of both for checkpoints and one to start from; a slot a worker. The
+    // centre of a join, with what was pushed and pulled, takes less than another child.
+    let groups = if plan.join().is_some() { children + 1 } else { 1 };
+    let model = 4 * parameters * (4 * (1 + states) * groups + 2 * (groups - 1) + workers);
     let ready = u128::from(plan.topology().data.prefetch) + 1;
     // Clean and noisy, and perhaps the mask.
     let batches = 4 * 3 * workers * ready * plan.batch() as u128 * features;

@@ -48,7 +48,7 @@ fn summary(prepared: &Prepared, report: &Report, took: Duration) -> serde_json::
         "status": status,
         "cause": cause,
         "step": report.step,
-        "steps": plan.steps(dataset.len()),
+        "steps": plan.updates(dataset.len()),
         "loss": report.loss,
         "samples_per_s": report.samples_per_s,
         "seconds": took.as_secs_f64(),

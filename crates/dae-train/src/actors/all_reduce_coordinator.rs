@@ -1,9 +1,10 @@
 //! The all-reduce coordinator: forms the group, ends it, forms it anew after a failure.
 
-use super::{GradientWorker, Group, Lease, LeaseEnd, Pace, Recorder};
+use super::{GradientWorker, Group, Kept, Lease, LeaseEnd, Pace, Recorder};
+use crate::centre::Tally;
 use crate::run_folder::Event;
 use dae_actor::{Actor, ActorRef, AskError, Context, Handler, Message, ReplyTo};
-use dae_collective::{Broken, Snapshot};
+use dae_collective::Broken;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -41,13 +42,23 @@ pub struct End {
     /// The loss of the last committed step, where all workers left in order.
     pub loss: Option<f64>,
     /// The state as of the last committed step, where it can be trusted.
-    pub snapshot: Option<Snapshot>,
+    pub snapshot: Option<Kept>,
     /// How fast the last lease went.
     pub pace: Option<Pace>,
     /// How often the group was formed anew.
     pub restarts: u64,
     /// The node whose loss is the cause, where that is all that is known here. It may know more itself.
     pub lost: Option<String>,
+    /// How stale what a join's children pushed was.
+    pub tally: Option<Tally>,
+}
+
+impl End {
+    /// A failure after so many steps, of which no more is known.
+    pub(super) fn failed(step: u64, cause: String) -> Self {
+        let how = Ended::Failed(cause);
+        Self { how, step, loss: None, snapshot: None, pace: None, restarts: 0, lost: None, tally: None }
+    }
 }
 
 impl AllReduceCoordinator {
@@ -79,7 +90,7 @@ impl AllReduceCoordinator {
     /// Looks again, once a step may take no longer, whether one was committed. `told`: the group was broken when
     /// somebody looked before.
     fn watch(&self, told: bool, context: &mut Context<'_, Self>) {
-        let (generation, seen) = (self.generation, self.group.arena.progress());
+        let (generation, (seen, _)) = (self.generation, self.group.progress());
         let deadline = tokio::time::Instant::now() + self.group.patience();
         context.spawn(tokio::time::sleep_until(deadline), move |me, (), context| {
             if me.generation == generation && me.done.is_some() {
@@ -94,8 +105,10 @@ impl AllReduceCoordinator {
         let first = self.group.first_rank();
         let out = |local: &usize| self.ends[*local].is_none();
         let missing: Vec<_> = (0..self.ends.len()).filter(out).map(|local| first + local).collect();
+        let (progress, resting) = self.group.progress();
         match (arena.broken(), missing.first()) {
-            _ if arena.progress() != seen => self.watch(false, context),
+            (None, _) if resting => self.watch(false, context),
+            _ if progress != seen => self.watch(false, context),
             (None, Some(rank)) => {
                 // Whoever waits is not to blame.
                 let cause = arena.stalled().unwrap_or_else(|| {
@@ -144,7 +157,8 @@ impl AllReduceCoordinator {
                     None => Ended::Stopped("another node was asked to".into()),
                 };
                 let restarts = self.generation - 1;
-                self.end(End { how, step, loss, snapshot, pace, restarts, lost: None });
+                let snapshot = snapshot.map(|snapshot| Kept::group(snapshot, &self.group));
+                self.end(End { how, step, loss, snapshot, pace, restarts, lost: None, tally: None });
             }
             return;
         }
@@ -179,6 +193,10 @@ impl AllReduceCoordinator {
             // One node alone cannot: the others may be at another step, and their links are gone.
             let cause = format!("{first_cause}; go on from the last checkpoint with --resume");
             return self.fail_at(self.group.arena.committed_by_all(), cause, lost);
+        }
+        if self.group.child.is_some() {
+            // What a round has come to lives with its workers, and the others of the join wait for it.
+            return self.fail(format!("{first_cause}; go on from the last checkpoint with --resume"));
         }
         if self.generation > u64::from(self.restarts) {
             let tries = self.restarts;
@@ -223,8 +241,8 @@ impl AllReduceCoordinator {
     }
 
     fn fail_at(&mut self, step: u64, cause: String, lost: Option<String>) {
-        let (how, restarts) = (Ended::Failed(cause), self.generation - 1);
-        self.end(End { how, step, loss: None, snapshot: None, pace: None, restarts, lost });
+        let restarts = self.generation - 1;
+        self.end(End { restarts, lost, ..End::failed(step, cause) });
     }
 
     fn end(&mut self, end: End) {

@@ -1,11 +1,9 @@
 //! The checkpointer: writes snapshots while training goes on.
 
-use super::Group;
+use super::Kept;
 use crate::checkpoint::{self, CheckpointError, Meta};
 use dae_actor::{Actor, Context, Handler, Message};
-use dae_collective::Snapshot;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Writes checkpoints, on a thread of its own. Training never waits for it: while a snapshot is being written there is
 /// no room for the next one, which is then left out.
@@ -14,13 +12,15 @@ pub struct Checkpointer {
     keep: usize,
     /// What is the same in all checkpoints of the run.
     meta: Meta,
-    group: Arc<Group>,
+    /// The names of the buffers besides the parameters.
+    names: Vec<String>,
 }
 
 impl Checkpointer {
-    /// Writes into `folder` and keeps the `keep` newest. `meta` is completed for each checkpoint.
-    pub fn new(folder: PathBuf, keep: usize, meta: Meta, group: Arc<Group>) -> Self {
-        Self { folder, keep, meta, group }
+    /// Writes into `folder` and keeps the `keep` newest. `meta` is completed for each checkpoint;
+    /// `names` are those of the buffers besides the parameters.
+    pub fn new(folder: PathBuf, keep: usize, meta: Meta, names: Vec<String>) -> Self {
+        Self { folder, keep, meta, names }
     }
 }
 
@@ -31,7 +31,7 @@ impl Actor for Checkpointer {
 /// Writes a snapshot.
 pub struct Save {
     /// The state.
-    pub snapshot: Snapshot,
+    pub kept: Kept,
     /// The loss of its last step.
     pub loss: Option<f64>,
 }
@@ -42,13 +42,13 @@ impl Message for Save {
 
 impl Handler<Save> for Checkpointer {
     fn handle(&mut self, save: Save, _: &mut Context<'_, Self>) -> Result<PathBuf, CheckpointError> {
-        let step = save.snapshot.step;
-        let scale = self.group.arena.is_exact().then(|| save.snapshot.scale().to_number());
-        let cursor = self.group.cursor(step);
-        let meta = Meta { step, cursor, loss: save.loss, scale, ..self.meta.clone() };
-        let state = save.snapshot.state();
-        let names = self.group.rule.state_names();
-        let snapshot = checkpoint::Snapshot { params: save.snapshot.params(), state: &state, names };
+        let Save { kept, loss } = save;
+        let (scale, children) = (kept.scale(), kept.children());
+        let meta =
+            Meta { step: kept.step(), cursor: kept.cursor, loss, scale, children, ..self.meta.clone() };
+        let state = kept.state();
+        let names: Vec<_> = self.names.iter().map(String::as_str).collect();
+        let snapshot = checkpoint::Snapshot { params: kept.params(), state: &state, names: &names };
         checkpoint::write(&self.folder, &meta, snapshot, self.keep)
     }
 }

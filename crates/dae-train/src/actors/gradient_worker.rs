@@ -1,21 +1,18 @@
 //! The gradient worker: computes gradients and applies its slice of each step.
 
 use super::feed::Batches;
-use super::{Committed, DataLoader, Group, Keep, Lease, LeaseEnd, Pace, Recorder, StepRecord};
+use super::seat::{Rounds, Unseated};
+use super::told::Told;
+use super::{DataLoader, Group, Kept, Lease, LeaseEnd, Recorder, StepRecord};
 use crate::backend::Replica;
 use crate::data::Batch;
 use crate::optimizer::sum_of_squares;
-use dae_actor::{Actor, ActorRef, Context, Handler, TellError};
+use dae_actor::{Actor, ActorRef, Context, Handler};
 use dae_collective::{
     Apply, Broken, Commit, Contribution, Culprit, Member, exact_sum_of_squares, larger, unit_of_squares,
 };
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// How often committed steps are told.
-const TELL_EVERY: Duration = Duration::from_millis(50);
-/// Steps at the start of a lease that its pace leaves out.
-const WARM_UP: u64 = 10;
+use std::time::Instant;
 
 /// One rank of the group, on a thread of its own.
 pub struct GradientWorker {
@@ -52,6 +49,15 @@ impl From<Broken> for Halt {
     }
 }
 
+impl From<Unseated> for Halt {
+    fn from(unseated: Unseated) -> Self {
+        match unseated {
+            Unseated::Broken(broken) => Self::Broken(broken),
+            Unseated::Failed(cause) => Self::Failed(cause),
+        }
+    }
+}
+
 impl From<String> for Halt {
     fn from(cause: String) -> Self {
         Self::Failed(cause)
@@ -77,30 +83,48 @@ impl GradientWorker {
             let gone = || "its links to other nodes went with the group they were of".to_owned();
             member = member.across_by(group.links(self.local).ok_or_else(gone)?, group.means.clone());
         }
+        let mut rounds = match &group.child {
+            None => None,
+            Some(child) => {
+                let gone = || "its end of the join went with the lease that had it".to_owned();
+                Some(Rounds::new(child.take_seat(self.local).ok_or_else(gone)?, &group, child))
+            }
+        };
         self.leases += 1;
         let batches = Batches::begin(&self.loader, &group, self.leases, lease.first)?;
         let replica = match &mut self.replica {
             Some(replica) => replica,
             none => none.insert(group.backend.replica(&member).map_err(|e| e.to_string())?),
         };
-        let mut told = Told::new(self.recorder.as_ref(), &group, lease.first);
+        let mut told = Told::new(self.recorder.clone(), group.world(), lease.first);
         let (mut step, mut loss, mut copied) = (lease.first, None, None);
         let mut hand = Vec::with_capacity(group.in_hand());
         let untold = &mut self.untold;
         if let Some(done) = untold.take().filter(|done| done.step == step) {
             loss = Some(done.commit.loss);
-            told.step(step, &done.commit, group.base_rate * done.rate);
+            told.step(
+                record(&group, step, &done.commit, done.rate),
+                done.commit.weight,
+                done.commit.slowest.0,
+            );
         }
         while step < group.total_steps {
+            if let Some(rounds) = &mut rounds
+                && !rounds.begin(&mut member, self.local, step)?
+            {
+                break;
+            }
             let start = Instant::now();
             let mut mine = gradient(&mut **replica, &mut member, &batches, &mut hand, &group)?;
             let due = member.rank() == 0 && group.checkpoint_due(step + 1);
             mine.snapshot = due && copied.is_none() && member.snapshot_free();
             mine.stop = member.stop_requested();
             mine.compute_s = start.elapsed().as_secs_f64();
-            let rate = group.learning_rate.factor(step, group.total_steps);
+            let rate = group.learning_rate.factor(step, group.horizon);
+            let first = rounds.as_ref().is_some_and(Rounds::first);
             let (commit, bad) = member.reduce(mine, |view| {
-                let (commit, applied) = apply(view, &group, step + 1, rate)?;
+                let close = Close { group: &group, local: self.local, step: step + 1, rate, first };
+                let (commit, applied) = apply(view, &close)?;
                 *untold = applied.and(commit).map(|commit| Untold { step: step + 1, commit, rate });
                 Ok((commit, applied))
             })?;
@@ -110,7 +134,9 @@ impl GradientWorker {
             // A copy of parameters whose own loss or gradient is not finite is not worth an older one's place.
             finite(&mut member, step + 1, &commit, bad)?;
             if let Some((at, loss)) = copied.take() {
-                told.copied(&mut member, at, loss);
+                let kept = told.anybody().then(|| member.take_snapshot(at)).flatten();
+                let kept = kept.map(|snapshot| Kept::group(snapshot, &group));
+                told.keep(kept, at, Some(loss));
             }
             step += 1;
             loss = Some(commit.loss);
@@ -120,7 +146,10 @@ impl GradientWorker {
                 told.no_room(step);
             }
             *untold = None;
-            told.step(step, &commit, group.base_rate * rate);
+            told.step(record(&group, step, &commit, rate), commit.weight, commit.slowest.0);
+            if let Some(rounds) = &mut rounds {
+                rounds.step(&member, &commit, step)?;
+            }
             if commit.stop {
                 break;
             }
@@ -181,13 +210,27 @@ fn gradient(
     Ok(mine)
 }
 
-/// What every rank does to its slice, decided alike by all; no commit where the step's terms have to be given again.
-fn apply(
-    view: &mut Apply<'_>,
-    group: &Group,
+/// What there is to tell of a step.
+fn record(group: &Group, step: u64, commit: &Commit, rate: f32) -> StepRecord {
+    StepRecord { step, loss: commit.loss, samples: group.cursor(step), lr: group.base_rate * rate }
+}
+
+/// What a step is closed with.
+struct Close<'a> {
+    group: &'a Group,
+    /// Which of this node's workers does it.
+    local: usize,
+    /// The step, counted from 1.
     step: u64,
+    /// What the learning rate is multiplied by.
     rate: f32,
-) -> Result<(Option<Commit>, Option<bool>), Broken> {
+    /// Whether it is the first of a round.
+    first: bool,
+}
+
+/// What every rank does to its slice, decided alike by all; no commit where the step's terms have to be given again.
+fn apply(view: &mut Apply<'_>, close: &Close<'_>) -> Result<(Option<Commit>, Option<bool>), Broken> {
+    let group = close.group;
     let commit = Commit::decide(view.contributions);
     if view.again {
         return Ok((None, None));
@@ -195,22 +238,43 @@ fn apply(
     if commit.culprit.is_some() || commit.weight == 0.0 {
         return Ok((Some(commit), None));
     }
-    let mut scale = (1.0 / commit.weight) as f32;
+    let scale = (1.0 / commit.weight) as f32;
+    let mut bound = 1.0;
     if let Some(clip) = group.clip {
         let norm = norm(view, group, scale)?;
         // As torch.nn.utils.clip_grad_norm_ does.
-        scale *= (f64::from(clip) / (norm + 1e-6)).min(1.0) as f32;
+        bound = (f64::from(clip) / (norm + 1e-6)).min(1.0) as f32;
     }
     let Apply { params, state, grads, .. } = view;
-    let finite = group.rule.apply(step, rate, scale, params, state, grads);
+    let finite = match (&group.rule, &group.child) {
+        (Some(rule), _) => rule.apply(close.step, close.rate, scale * bound, params, state, grads),
+        (None, child) => {
+            // `step raw` moves no parameters: gradients come together, to be pushed at the end of the round.
+            let raw = child.as_ref().and_then(|child| child.raw(close.local));
+            raw.is_none_or(|mut sum| gather(grads, bound, close.first, &mut sum))
+        }
+    };
     Ok((Some(commit), Some(finite)))
+}
+
+/// Adds the sum over slots, in rank order, times `bound` to what has come together, or begins with it. Whether it is
+/// finite.
+fn gather(grads: &[&[f32]], bound: f32, first: bool, into: &mut [f32]) -> bool {
+    let Some((own, others)) = grads.split_first() else { return true };
+    let mut finite = true;
+    for (at, (into, g)) in into.iter_mut().zip(*own).enumerate() {
+        let sum = others.iter().fold(*g, |sum, slot| sum + slot[at]) * bound;
+        finite &= sum.is_finite();
+        *into = if first { sum } else { *into + sum };
+    }
+    finite
 }
 
 /// The norm of the whole gradient times `scale`.
 fn norm(view: &mut Apply<'_>, group: &Group, scale: f32) -> Result<f64, Broken> {
     if group.arena.is_exact() {
         let peak = view.contributions.iter().fold(0.0, |peak, c| larger(peak, c.peak));
-        let terms = (group.shares.workers * group.shares.accum) as f64;
+        let terms = (group.arena.world() * group.nodes.len() * group.shares.accum) as f64;
         let unit = unit_of_squares(f64::from(peak) * terms * f64::from(scale), group.arena.len());
         let mine = view.grads.iter().map(|sum| exact_sum_of_squares(sum, scale, unit)).sum();
         return Ok((view.sum_exact(mine)? as f64 * 2_f64.powi(-unit)).sqrt());
@@ -223,123 +287,14 @@ fn norm(view: &mut Apply<'_>, group: &Group, scale: f32) -> Result<f64, Broken> 
     Ok(view.sum(mine)?.sqrt())
 }
 
-/// What the first of a node has to tell, gathered for a few milliseconds.
-struct Told<'a> {
-    recorder: Option<&'a ActorRef<Recorder>>,
-    group: &'a Group,
-    steps: Vec<StepRecord>,
-    slowest: Vec<u64>,
-    last: Instant,
-    /// Steps and time since the start, the first few steps left out: they pay for what later ones find ready.
-    warm: u64,
-    since: Option<Instant>,
-    counted: u64,
-    latest: Instant,
-}
-
-impl<'a> Told<'a> {
-    fn new(recorder: Option<&'a ActorRef<Recorder>>, group: &'a Group, first: u64) -> Self {
-        let (slowest, now) = (vec![0; group.world()], Instant::now());
-        let warm = first + WARM_UP;
-        Self {
-            recorder,
-            group,
-            steps: vec![],
-            slowest,
-            last: now,
-            warm,
-            since: None,
-            counted: 0,
-            latest: now,
-        }
-    }
-
-    fn step(&mut self, step: u64, commit: &Commit, lr: f32) {
-        if self.recorder.is_none() {
-            return;
-        }
-        self.latest = Instant::now();
-        match self.since {
-            None if step >= self.warm => self.since = Some(self.latest),
-            None => {}
-            Some(_) => self.counted += commit.weight as u64,
-        }
-        self.slowest[commit.slowest.0] += 1;
-        self.steps.push(StepRecord { step, loss: commit.loss, samples: self.group.cursor(step), lr });
-        if self.latest - self.last >= TELL_EVERY && !self.behind() {
-            self.rest();
-        }
-    }
-
-    /// Whether the recorder is still at an earlier lot, perhaps since a listener is slow. Then steps are gathered: a
-    /// backlog of lots would have to be worked off, listener by listener, before the run could end.
-    fn behind(&self) -> bool {
-        self.recorder.is_some_and(|r| r.status().depth() > 0)
-    }
-
-    fn pace(&self) -> Option<Pace> {
-        let seconds = (self.latest - self.since?).as_secs_f64();
-        (self.counted > 0).then_some(Pace { samples: self.counted, seconds })
-    }
-
-    /// Tells what was gathered. A recorder that cannot keep up gets it with the next lot; the lots are bounded by the
-    /// steps of the run.
-    fn rest(&mut self) {
-        let Some(recorder) = self.recorder else { return };
-        self.last = self.latest;
-        if self.steps.is_empty() {
-            return;
-        }
-        let none = vec![0; self.slowest.len()];
-        let slowest = std::mem::replace(&mut self.slowest, none);
-        let lot = Committed { steps: std::mem::take(&mut self.steps), slowest };
-        if let Err(TellError::Full(lot)) = recorder.tell(lot) {
-            (self.steps, self.slowest) = (lot.steps, lot.slowest);
-        }
-    }
-
-    /// A copy that all ranks have finished goes to the checkpointer.
-    fn copied(&mut self, member: &mut Member, step: u64, loss: f64) {
-        let Some(recorder) = self.recorder else { return };
-        self.rest();
-        let Some(snapshot) = member.take_snapshot(step) else {
-            return tracing::warn!(step, "no checkpoint: not every worker had room for its part of the copy");
-        };
-        // A recorder that has gone, or is behind, costs a checkpoint and no step.
-        if let Err(e) = recorder.tell(Keep { snapshot, loss: Some(loss) }) {
-            tracing::warn!(step, cause = %e, "no checkpoint");
-        }
-    }
-
-    fn no_room(&self, step: u64) {
-        if self.recorder.is_some() {
-            tracing::warn!(
-                step,
-                "no checkpoint: the one before is still being written; raise checkpoint.every"
-            );
-        }
-    }
-}
-
-impl Drop for Told<'_> {
-    /// However a lease ends, by a panic too, what was committed is told.
-    fn drop(&mut self) {
-        self.rest();
-        if !self.steps.is_empty() {
-            tracing::error!(
-                steps = self.steps.len(),
-                "the recorder is full: committed steps miss from its log"
-            );
-        }
-    }
-}
-
 impl Actor for GradientWorker {
     const KIND: &'static str = "gradient-worker";
 
     fn started(&mut self, _: &mut Context<'_, Self>) {
         if self.group.pin {
-            pin(self.local);
+            // The children of a join follow each other.
+            let before = self.group.child.as_ref().map_or(0, |child| child.index * self.group.arena.world());
+            pin(before + self.local);
         }
     }
 }

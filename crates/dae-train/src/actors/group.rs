@@ -1,5 +1,6 @@
 //! What all workers of a job share.
 
+use super::Child;
 use crate::backend::Backend;
 use crate::data::Shares;
 use crate::optimizer::Rule;
@@ -24,8 +25,8 @@ pub struct Group {
     pub peers: Vec<Links>,
     /// The model.
     pub backend: Arc<dyn Backend>,
-    /// The optimizer.
-    pub rule: Rule,
+    /// The optimizer; none with `step raw`.
+    pub rule: Option<Rule>,
     /// The optimizer's base learning rate, for reports.
     pub base_rate: f32,
     /// Its learning rate as a function of the committed step.
@@ -40,6 +41,10 @@ pub struct Group {
     pub total_samples: u64,
     /// Steps of the whole run.
     pub total_steps: u64,
+    /// The steps over which the learning rate runs its course: those of the run, whatever a child has of them.
+    pub horizon: u64,
+    /// Its place in a join, if it is a child of one.
+    pub child: Option<Child>,
     /// Steps between two checkpoints; 0 for none but the last.
     pub checkpoint_every: u64,
     /// Batches kept ready for each worker.
@@ -111,6 +116,13 @@ impl Group {
     /// How long a whole step may take before somebody looks who is to blame.
     pub fn patience(&self) -> Duration {
         self.stall.saturating_mul(if self.across() { PATIENCE } else { 1 })
+    }
+
+    /// A number that changes as long as the group goes on, and whether somebody else is waited for.
+    pub(super) fn progress(&self) -> (u64, bool) {
+        let (pulls, resting) =
+            self.child.as_ref().map_or((0, false), |child| (child.pulls(), child.resting()));
+        (self.arena.progress() + pulls, resting)
     }
 
     /// Takes the links of a local worker. They are gone with the member that had them.

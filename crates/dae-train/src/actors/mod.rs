@@ -8,27 +8,44 @@
 //! | `gradient_worker` | [`GradientWorker`]: computes gradients and applies its slice of each step |
 //! | `lease` | [`Lease`] of steps that a worker runs on its own, and how it ended |
 //! | `all_reduce_coordinator` | [`AllReduceCoordinator`]: forms the group, ends it, forms it anew after a failure |
+//! | `child` | [`Child`]: a group's place in a join |
+//! | `seat` | [`Seat`]: a worker's end of the join, where its rounds begin and end |
+//! | `parameter_server` | [`ParameterServer`]: a shard of the centre |
+//! | `join_coordinator` | [`JoinCoordinator`]: who begins a round when, which update fires, who leaves |
+//! | `kept` | [`Kept`]: a state to be written as a checkpoint |
 //! | `checkpointer` | [`Checkpointer`]: writes snapshots while training goes on |
 //! | `recorder` | [`Recorder`]: the log of events, and who else wants to hear of committed steps |
 //! | `committed` | [`Committed`] steps, as they are told |
+//! | `told` | what there is to tell of them, gathered for a few milliseconds |
 //!
 //! The hot path makes no hop: workers step by themselves, meeting at the arena's barrier. Messages form groups, feed
 //! batches and tell what happened.
 mod all_reduce_coordinator;
 mod checkpointer;
+mod child;
 mod committed;
 mod data_loader;
 mod feed;
 mod gradient_worker;
 mod group;
+mod join_coordinator;
+mod kept;
 mod lease;
+mod parameter_server;
 mod recorder;
+mod seat;
+mod told;
 
 pub use all_reduce_coordinator::{AllReduceCoordinator, End, Ended, Stop, Train};
 pub use checkpointer::{Checkpointer, Save};
+pub use child::Child;
 pub use committed::{Committed, StepRecord};
 pub use data_loader::{DataLoader, Feed, Refill};
 pub use gradient_worker::GradientWorker;
 pub use group::{Group, Links, TakenUp};
+pub use join_coordinator::{Inner, JoinChild, JoinCoordinator, JoinFacts};
+pub use kept::{Joined, JoinedChild, Kept};
 pub use lease::{Lease, LeaseEnd, Pace};
+pub use parameter_server::{ParameterServer, Push, Shown, Task};
 pub use recorder::{Keep, Listen, Listener, Recorder, Sync};
+pub use seat::{Begun, Lead, Note, Part, Pulled, Seat};

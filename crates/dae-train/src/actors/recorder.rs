@@ -1,10 +1,9 @@
 //! The recorder: the log of events, and who else wants to hear of committed steps.
 
-use super::{Checkpointer, Committed, Save};
+use super::{Checkpointer, Committed, Kept, Save};
 use crate::board::Board;
 use crate::run_folder::{DiskError, Event, EventLog};
 use dae_actor::{Actor, ActorRef, AskError, Context, Handler, Message, ReplyTo};
-use dae_collective::Snapshot;
 use serde::Serialize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -130,7 +129,7 @@ impl Handler<Listen> for Recorder {
 /// Has a snapshot written, once the disk has every step up to it: a run that is resumed from it finds its log whole.
 pub struct Keep {
     /// The state.
-    pub snapshot: Snapshot,
+    pub kept: Kept,
     /// The loss of its last step.
     pub loss: Option<f64>,
 }
@@ -143,10 +142,10 @@ impl Handler<Keep> for Recorder {
     fn handle(&mut self, keep: Keep, context: &mut Context<'_, Self>) {
         let Some(checkpointer) = self.checkpointer.clone() else { return };
         self.at_log(EventLog::sync);
-        let Keep { snapshot, loss } = keep;
-        let step = snapshot.step;
+        let Keep { kept, loss } = keep;
+        let step = kept.step();
         self.saving += 1;
-        let saved = async move { checkpointer.ask(Save { snapshot, loss }, SAVED_BY).await };
+        let saved = async move { checkpointer.ask(Save { kept, loss }, SAVED_BY).await };
         context.spawn(saved, move |me, saved, _| {
             me.saving -= 1;
             me.saved(step, saved);

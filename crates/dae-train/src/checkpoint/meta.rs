@@ -36,10 +36,24 @@ pub struct Meta {
     /// The scale of the next order-free sum ([`dae_collective::Scale`]), where the run's sums are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<i32>,
+    /// How far each child of a join is; empty without one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ChildMeta>,
     /// Where each tensor lies in the flat buffers.
     pub layout: Layout,
     /// The format version, [`VERSION`].
     pub version: u32,
+}
+
+/// How far a child of a join is. Nobody was under way when the checkpoint was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChildMeta {
+    /// Optimizer steps it has done.
+    pub steps: u64,
+    /// The scale of its next order-free sum, where its sums are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<i32>,
 }
 
 impl Meta {

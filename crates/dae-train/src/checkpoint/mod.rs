@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `meta` | [`Meta`], [`Checkpoint`], [`Snapshot`]: what a checkpoint says |
+//! | `meta` | [`Meta`], [`ChildMeta`], [`Checkpoint`], [`Snapshot`]: what a checkpoint says |
 //! | `write` | [`write()`]: a temporary folder, synced, renamed once; pruning; [`set_aside`] |
 //! | `read` | [`read()`], [`newest_valid`] |
 //! | `manifest` | `manifest.json`: the meta data, and the length and hash of each file, its own hash |
@@ -22,7 +22,7 @@ mod tensors;
 mod write;
 
 pub use error::CheckpointError;
-pub use meta::{Checkpoint, Meta, Snapshot, VERSION};
+pub use meta::{Checkpoint, ChildMeta, Meta, Snapshot, VERSION};
 pub use read::{Found, newest_valid, read};
 pub use write::{set_aside, write};
 

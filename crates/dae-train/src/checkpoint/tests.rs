@@ -28,6 +28,7 @@ fn meta(step: u64) -> Meta {
         word: "split 2 | step adam(1e-3)".into(),
         optimizer: "adam(1e-3)".into(),
         scale: None,
+        children: vec![],
         loss: Some(0.1 + 0.2),
         layout: layout(),
         version: VERSION,

@@ -1,12 +1,13 @@
 //! From a plan to the parts of a run.
 
 use super::Across;
-use crate::actors::{Group, Links, TakenUp};
+use crate::actors::{Child, Group, Links, TakenUp};
 use crate::backend::Backend;
 use crate::data::{Corruption, CorruptionKind, Dataset, Feeder, Sampler, Shares};
 use crate::optimizer::Rule;
 use crate::topology::{Plan, Topology};
 use dae_collective::{Arena, Means};
+use dae_schedule::Optimizer;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,38 +20,80 @@ pub(super) fn group(
     means: Means,
     across: Across,
 ) -> Arc<Group> {
-    let topology = plan.topology();
-    let (total_steps, total_samples) = length(plan, dataset.len(), taken_up);
-    let rule = Rule::new(plan.optimizer());
-    let stall = Duration::from_secs(topology.job.stall_timeout_s);
-    let (states, local, len) = (rule.state_names().len(), plan.workers_per_node(), backend.layout().len());
-    let first = across.node * local;
-    let arena = match plan.exact() {
-        true => Arena::exact(first, len, states, local, stall, plan.workers() * plan.accum()),
+    let local = plan.workers_per_node();
+    let arena = arena(plan, &*backend, across.node * local, local, plan.workers() * plan.accum());
+    let length = length(plan, dataset.len(), taken_up);
+    Arc::new(Group { means, ..facts(plan, backend, dataset, arena, taken_up, length, across) })
+}
+
+/// The same for a child of the join that has done so many steps. The positions of a step are dealt over the workers of
+/// all children; a child that gets none of the last ones has a step less.
+pub(super) fn child(
+    plan: &Plan,
+    backend: Arc<dyn Backend>,
+    dataset: &dyn Dataset,
+    index: usize,
+    steps: u64,
+) -> Arc<Group> {
+    let local = plan.workers() / plan.children();
+    let arena = arena(plan, &*backend, index * local, local, local * plan.accum());
+    let (_, samples) = length(plan, dataset.len(), TakenUp::default());
+    let before = (index * local * plan.accum() * plan.batch()) as u64;
+    let own = samples.saturating_sub(before).div_ceil(plan.global_batch() as u64);
+    let slices: Vec<_> = (0..local).map(|rank| arena.slice_of(rank)).collect();
+    let child = Child::new(index, plan.period(), steps, plan.optimizer().is_none(), &slices);
+    let (taken_up, across) = (TakenUp::default(), Across::alone());
+    let facts = facts(plan, backend, dataset, arena, taken_up, (own, samples), across);
+    let horizon = plan.steps(dataset.len());
+    // The join keeps the checkpoints.
+    Arc::new(Group { child: Some(child), horizon, checkpoint_every: 0, ..facts })
+}
+
+/// Memory for the workers of one group on this node, the first of which is called `first`, with so many terms in a sum.
+fn arena(plan: &Plan, backend: &dyn Backend, first: usize, local: usize, terms: usize) -> Arc<Arena> {
+    let states = plan.optimizer().map_or(0, |optimizer| Rule::new(optimizer).state_names().len());
+    let (len, stall) = (backend.layout().len(), Duration::from_secs(plan.topology().job.stall_timeout_s));
+    match plan.exact() {
+        true => Arena::exact(first, len, states, local, stall, terms),
         false => Arena::on_node(first, len, states, local, stall),
-    };
-    Arc::new(Group {
+    }
+}
+
+/// What workers share, of one group in these steps and samples.
+fn facts(
+    plan: &Plan,
+    backend: Arc<dyn Backend>,
+    dataset: &dyn Dataset,
+    arena: Arc<Arena>,
+    taken_up: TakenUp,
+    (total_steps, total_samples): (u64, u64),
+    across: Across,
+) -> Group {
+    let topology = plan.topology();
+    Group {
         arena,
-        means,
+        means: Means::default(),
         node: across.node,
         nodes: across.names,
         peers: across.peers.into_iter().map(Links::new).collect(),
-        rule,
-        base_rate: plan.optimizer().lr(),
+        rule: plan.optimizer().map(Rule::new),
+        base_rate: plan.optimizer().map_or(0.0, Optimizer::lr),
         learning_rate: plan.learning_rate().clone(),
         clip: plan.clip(),
         shares: Shares { workers: plan.workers(), accum: plan.accum(), batch: plan.batch() },
         taken_up,
         total_samples,
         total_steps,
+        horizon: total_steps,
+        child: None,
         checkpoint_every: topology.checkpoint.every,
         prefetch: topology.data.prefetch as usize,
         features: dataset.features(),
         with_mask: topology.model.wants_mask(),
-        stall,
+        stall: Duration::from_secs(topology.job.stall_timeout_s),
         pin: topology.placement.pin,
         backend,
-    })
+    }
 }
 
 /// The steps and the samples of the whole run, one that goes on from here. A step that a shorter run had cut short, at

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `run` | [`Job`]: prepared, then trained |
 //! | `assemble` | from a plan to the parts of a run |
+//! | `start` | the actors of one group of workers |
+//! | `join` | the actors of a join |
 //! | `across` | [`Across`]: a run's nodes, as one of them sees them |
 //! | `facts` | [`Facts`]: what all nodes of a run must have in common |
 //! | `origin` | where its parameters come from: the seed, its checkpoint, another run |
@@ -15,9 +17,11 @@ mod assemble;
 mod error;
 mod facts;
 mod handle;
+mod join;
 mod origin;
 mod report;
 mod run;
+mod start;
 
 pub use across::Across;
 pub use assemble::{corruption, feeder};

@@ -3,10 +3,9 @@
 use super::{Across, Facts, JobError, Standing};
 use crate::actors::TakenUp;
 use crate::backend::Backend;
-use crate::checkpoint::{self, Checkpoint, CheckpointError, Found, Meta};
+use crate::checkpoint::{self, Checkpoint, CheckpointError, ChildMeta, Found, Meta};
 use crate::data::Dataset;
 use crate::layout::Layout;
-use crate::optimizer::Rule;
 use crate::run_folder::RunFolder;
 use crate::topology::{Plan, Topology};
 use dae_collective::Means;
@@ -17,7 +16,10 @@ pub(super) struct Origin {
     /// Where it goes on, if it does.
     pub(super) standing: Option<Standing>,
     pub(super) params: Vec<f32>,
+    /// As [`Plan::buffers`] names them.
     pub(super) state: Vec<Vec<f32>>,
+    /// How far the children of a join are, on a resume.
+    pub(super) children: Vec<ChildMeta>,
     /// What its checkpoints will say.
     pub(super) meta: Meta,
     /// The checkpoint it goes on from; known on the first node.
@@ -54,9 +56,10 @@ impl Origin {
             fingerprint: plan.fingerprint(),
             topology: plan.topology().to_toml(),
             word: plan.word().to_string(),
-            optimizer: plan.optimizer().to_string(),
+            optimizer: plan.optimizer().map_or("raw".into(), ToString::to_string),
             loss: None,
             scale: None,
+            children: vec![],
             layout: layout.clone(),
             version: checkpoint::VERSION,
         };
@@ -67,11 +70,10 @@ impl Origin {
         let here =
             checkpoint.as_ref().map(|c| Standing { at: at(&c.meta), loss: c.meta.loss, scale: c.meta.scale });
         let standing = across.agreed(here, || Facts::of(plan, layout, dataset))?;
-        let states = Rule::new(plan.optimizer()).state_names().iter();
         let zeros = || vec![0.0; layout.len()];
-        let (mut params, mut state) = match checkpoint {
-            Some(checkpoint) => (checkpoint.params, checkpoint.state),
-            None => (zeros(), states.map(|_| zeros()).collect()),
+        let (mut params, mut state, children) = match checkpoint {
+            Some(checkpoint) => (checkpoint.params, checkpoint.state, checkpoint.meta.children),
+            None => (zeros(), plan.buffers().iter().map(|_| zeros()).collect(), vec![]),
         };
         match &plan.topology().model.init {
             _ if standing.is_some() || across.node > 0 => {}
@@ -81,7 +83,7 @@ impl Origin {
         let sent = if standing.is_some() { state.as_mut_slice() } else { &mut [] };
         across.share(std::iter::once(&mut params).chain(sent))?;
         let means = across.means(plan, layout)?;
-        Ok(Self { standing, params, state, meta, path, skipped, means })
+        Ok(Self { standing, params, state, children, meta, path, skipped, means })
     }
 }
 
@@ -115,8 +117,10 @@ pub(super) fn agree(plan: &Plan, meta: &Meta, checkpoint: &Checkpoint, path: &Pa
     if let Some(data) = data {
         return other(vec![data]);
     }
-    if checkpoint.state_names != Rule::new(plan.optimizer()).state_names() {
-        let difference = format!("optimizer state {:?}", checkpoint.state_names);
+    let children = plan.join().map_or(0, |join| join.n as usize);
+    if checkpoint.state_names != plan.buffers() || there.children.len() != children {
+        let (names, children) = (&checkpoint.state_names, there.children.len());
+        let difference = format!("optimizer state {names:?} of {children} children of a join");
         return Err(JobError::OtherModel { path: path.to_owned(), difference });
     }
     Ok(())

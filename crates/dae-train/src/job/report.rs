@@ -1,11 +1,11 @@
 //! How a run ended, and writing that down.
 
 use super::JobError;
-use crate::actors::{Checkpointer, End, Ended, Recorder, Save, Sync};
+use crate::actors::{Checkpointer, End, Ended, Kept, Recorder, Save, Sync};
 use crate::board::Board;
+use crate::centre::Tally;
 use crate::run_folder::Event;
 use dae_actor::ActorRef;
-use dae_collective::Snapshot;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub struct Report {
     pub params: Option<Vec<f32>>,
     /// The other node whose loss ended the run, where that is all that is known here. It may know the cause.
     pub lost: Option<String>,
+    /// How stale what a join's children pushed was, since this process began.
+    pub tally: Option<Tally>,
 }
 
 /// The checkpoint a run went on from.
@@ -51,8 +53,8 @@ pub(super) async fn finish(
     checkpointer: Option<&ActorRef<Checkpointer>>,
     board: &Board,
 ) -> Result<Report, JobError> {
-    let End { how, step, loss, snapshot, pace, restarts, lost } = end;
-    let params = snapshot.as_ref().map(|s| s.params().to_vec());
+    let End { how, step, loss, snapshot, pace, restarts, lost, tally } = end;
+    let params = snapshot.as_ref().map(|kept| kept.params().to_vec());
     // What the log cannot take must not cost the state.
     if let Err(cause) = synced(recorder).await {
         tracing::error!(cause, "the log of events is not whole");
@@ -94,6 +96,7 @@ pub(super) async fn finish(
         checkpoint,
         params,
         lost,
+        tally,
     })
 }
 
@@ -105,9 +108,9 @@ async fn synced(recorder: &ActorRef<Recorder>) -> Result<(), String> {
 }
 
 async fn save(
-    snapshot: Snapshot,
+    kept: Kept,
     loss: Option<f64>,
     checkpointer: &ActorRef<Checkpointer>,
 ) -> Result<PathBuf, JobError> {
-    Ok(checkpointer.ask(Save { snapshot, loss }, SAVED_BY).await??)
+    Ok(checkpointer.ask(Save { kept, loss }, SAVED_BY).await??)
 }

@@ -1,28 +1,30 @@
 //! A run: prepared, then trained.
 
 use super::assemble::{feeder, group};
+use super::handle::Head;
+use super::join::{self, JoinParts};
 use super::origin::Origin;
 use super::report::{PROMPT, Stood, finish};
+use super::start::start_group;
 use super::{Across, JobError, JobHandle, Report};
-use crate::actors::{
-    AllReduceCoordinator, Checkpointer, DataLoader, GradientWorker, Group, Listen, Listener, Recorder, Train,
-};
+use crate::actors::{Checkpointer, Group, Listen, Listener, Recorder, Train};
 use crate::backend::Backend;
 use crate::board::Board;
+use crate::centre::Tally;
 use crate::checkpoint::{self, CheckpointError, Meta};
-use crate::data::{Dataset, Feeder};
-use crate::run_folder::{Event, EventLog, RunFolder};
+use crate::data::Dataset;
+use crate::run_folder::{Event, EventLog, RunFolder, write_atomic};
 use crate::topology::Plan;
-use dae_actor::{ActorRef, Restart, Spawn, System};
+use dae_actor::{Restart, Spawn, System};
 use dae_collective::Scale;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// A run about to begin: memory filled, nothing started.
 pub struct Job {
     plan: Arc<Plan>,
-    group: Arc<Group>,
+    body: Body,
     dataset: Arc<dyn Dataset>,
     /// None where another node writes it down.
     records: Option<Records>,
@@ -38,8 +40,17 @@ pub struct Job {
     pub board: Arc<Board>,
 }
 
+/// Who trains.
+enum Body {
+    /// Workers in step.
+    Group(Arc<Group>),
+    /// Groups of them around a centre.
+    Join(Box<JoinParts>),
+}
+
 /// What a run is written down in.
 struct Records {
+    staleness: PathBuf,
     log: EventLog,
     meta: Meta,
     checkpoints: PathBuf,
@@ -93,12 +104,22 @@ impl Job {
         origin: Origin,
         across: Across,
     ) -> Result<Self, JobError> {
-        let Origin { standing, params, state, meta, path, skipped, means } = origin;
+        let Origin { standing, params, state, children, meta, path, skipped, means } = origin;
         let at = standing.map(|s| s.at).unwrap_or_default();
-        let group = group(&plan, backend, &*dataset, at, means, across);
-        let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
-        let scale = standing.and_then(|s| s.scale).map_or(Scale::UNKNOWN, Scale::from_number);
-        group.arena.load(at.step, &params, &state, scale)?;
+        let body = match plan.join() {
+            Some(join) => {
+                let from = join::Standing { at, children: &children, params: &params, state };
+                let parts = JoinParts::new(&plan, *join, &backend, &*dataset, from)?;
+                Body::Join(Box::new(parts))
+            }
+            None => {
+                let group = group(&plan, backend, &*dataset, at, means, across);
+                let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
+                let scale = standing.and_then(|s| s.scale).map_or(Scale::UNKNOWN, Scale::from_number);
+                group.arena.load(at.step, &params, &state, scale)?;
+                Body::Group(group)
+            }
+        };
         checkpoint::set_aside(&skipped)?;
         let records = folder.map(|folder| -> Result<_, JobError> {
             let mut log = EventLog::open_truncated_to(&folder.events(), at.step)?;
@@ -113,11 +134,11 @@ impl Job {
                 },
             })?;
             log.sync()?;
-            Ok(Records { log, meta, checkpoints: folder.checkpoints() })
+            Ok(Records { staleness: folder.staleness_json(), log, meta, checkpoints: folder.checkpoints() })
         });
         Ok(Self {
             plan: Arc::new(plan),
-            group,
+            body,
             dataset,
             records: records.transpose()?,
             first: at.step,
@@ -133,9 +154,12 @@ impl Job {
         self.first
     }
 
-    /// Steps of the whole run.
+    /// Steps of the whole run; with a join, updates of its centre.
     pub fn total_steps(&self) -> u64 {
-        self.group.total_steps
+        match &self.body {
+            Body::Group(group) => group.total_steps,
+            Body::Join(_) => self.plan.updates(self.dataset.len()),
+        }
     }
 
     /// Starts the actors, trains, and writes the last checkpoint. `join` is called once all actors are there, and gives
@@ -148,15 +172,14 @@ impl Job {
         system: &mut System,
         join: impl FnOnce(&mut System, JobHandle) -> Result<Vec<Listener>, String>,
     ) -> Result<Report, JobError> {
-        let group = self.group.clone();
         let keep = self.plan.topology().checkpoint.keep as usize;
-        let (log, checkpointer) = match self.records {
-            None => (None, None),
-            Some(Records { log, meta, checkpoints }) => {
-                let group = group.clone();
+        let (log, checkpointer, staleness) = match self.records {
+            None => (None, None, None),
+            Some(Records { log, meta, checkpoints, staleness }) => {
+                let names = self.plan.buffers();
                 let spawn = Spawn::named("checkpointer").own_thread().restart(Restart::at_most(3));
-                let make = move || Checkpointer::new(checkpoints.clone(), keep, meta.clone(), group.clone());
-                (Some(log), Some(system.start(spawn, make)))
+                let make = move || Checkpointer::new(checkpoints.clone(), keep, meta.clone(), names.clone());
+                (Some(log), Some(system.start(spawn, make)), Some(staleness))
             }
         };
         let recorder = {
@@ -170,52 +193,42 @@ impl Job {
             })
         };
         let restarts = self.plan.topology().job.restarts;
-        let workers = start_workers(system, &group, &feeder(&self.plan, &self.dataset), &recorder, restarts);
-        let coordinator = {
-            let (group, recorder) = (group.clone(), recorder.clone());
-            system.start(Spawn::named("coordinator"), move || {
-                AllReduceCoordinator::new(group.clone(), workers.clone(), recorder.clone(), restarts)
-            })
+        let feeder = feeder(&self.plan, &self.dataset);
+        let head = match self.body {
+            Body::Join(parts) => parts.start(system, &feeder, &recorder),
+            Body::Group(group) => {
+                Head::Group(start_group(system, &group, &feeder, &recorder, Some(&recorder), restarts))
+            }
         };
-        for listener in join(system, JobHandle(Some(coordinator.clone()))).map_err(JobError::UserActor)? {
+        for listener in join(system, JobHandle(Some(head.clone()))).map_err(JobError::UserActor)? {
             recorder.ask(Listen(listener), PROMPT).await?;
         }
         let (done, end) = dae_actor::reply("coordinator");
-        coordinator.ask(Train { first: self.first, done }, PROMPT).await?;
+        let train = Train { first: self.first, done };
+        match &head {
+            Head::Group(coordinator) => coordinator.ask(train, PROMPT).await?,
+            Head::Join(coordinator) => coordinator.ask(train, PROMPT).await?,
+        }
         // Training takes as long as it takes; each of its steps has a bound of its own.
         let mut end = end.within(Duration::from_secs(1 << 31)).await?;
         let step = self.first;
         if end.step == step {
             end.loss = end.loss.or(self.loss);
         }
+        if let (Some(tally), Some(path)) = (&end.tally, staleness) {
+            write_staleness(&path, tally);
+        }
         let standing = self.resumed.map(|path| Stood { step, path });
         finish(end, standing, &recorder, checkpointer.as_ref(), &self.board).await
     }
 }
 
-fn start_workers(
-    system: &mut System,
-    group: &Arc<Group>,
-    feeder: &Feeder,
-    recorder: &ActorRef<Recorder>,
-    restarts: u32,
-) -> Vec<ActorRef<GradientWorker>> {
-    (0..group.arena.world())
-        .map(|local| {
-            let rank = group.first_rank() + local;
-            let restart = Restart::at_most(restarts);
-            // Room for every buffer of this feed and of the one before, and for the message that begins it.
-            let spawn = Spawn::named(format!("loader {rank}"))
-                .own_thread()
-                .restart(restart)
-                .mailbox(2 * (group.prefetch + group.in_hand() + 1));
-            let (feeder, all) = (feeder.clone(), group.clone());
-            let loader = system.start(spawn, move || DataLoader::new(rank, feeder.clone(), all.clone()));
-            let spawn = Spawn::named(format!("worker {rank}")).own_thread().restart(restart);
-            let (group, recorder) = (group.clone(), (local == 0).then(|| recorder.clone()));
-            system.start(spawn, move || {
-                GradientWorker::new(local, group.clone(), loader.clone(), recorder.clone())
-            })
-        })
-        .collect()
+/// What is known of staleness is worth a file, and no failure.
+fn write_staleness(path: &Path, tally: &Tally) {
+    let written = serde_json::to_vec_pretty(tally)
+        .map_err(|e| e.to_string())
+        .and_then(|json| write_atomic(path, &json).map_err(|e| e.to_string()));
+    if let Err(cause) = written {
+        tracing::warn!(cause, "no staleness.json");
+    }
 }

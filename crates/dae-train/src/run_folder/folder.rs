@@ -110,6 +110,11 @@ impl RunFolder {
         self.root.join("summary.json")
     }
 
+    /// How stale what the children of a join pushed was.
+    pub fn staleness_json(&self) -> PathBuf {
+        self.root.join("staleness.json")
+    }
+
     /// The topology the run was started with.
     pub fn topology_toml(&self) -> PathBuf {
         self.root.join("topology.toml")

@@ -2,16 +2,21 @@
 
 use std::collections::BTreeSet;
 
+use dae_schedule::{MItem, Word};
+
 use super::document::Topology;
 use super::kinds::Kinds;
 use super::marks::Marks;
 use super::nearest::nearest;
-use super::plan::{Runs, exact, over_nodes};
+use super::plan::{exact, over_nodes};
 use super::problem::{Place, Problem};
 use super::rule::clip;
 
 /// The most parameters an mlp may have: 16 GiB in f32, of which a run keeps several copies.
 const MOST_PARAMETERS: u64 = 1 << 32;
+
+/// The most shards of a join's centre.
+const MOST_SHARDS: u32 = 256;
 
 /// The most samples one step may take from all workers together.
 const LARGEST_STEP: u64 = 1 << 40;
@@ -28,7 +33,7 @@ pub(super) fn check(
     marks: &Marks,
     kinds: Option<&Kinds>,
     refused: &[Problem],
-) -> Result<Runs, Vec<Problem>> {
+) -> Result<Word, Vec<Problem>> {
     let mut check = Check { topology, marks, refused, problems: Vec::new() };
     check.length();
     check.data();
@@ -166,7 +171,7 @@ impl Check<'_> {
     }
 
     /// The schedule, its own problems mapped into the string of the file.
-    fn word(&mut self) -> Option<Runs> {
+    fn word(&mut self) -> Option<Word> {
         const KEY: &str = "schedule.word";
         let text = &self.topology.schedule.word;
         let (schedule, problems) = match dae_schedule::parse(text) {
@@ -181,15 +186,21 @@ impl Check<'_> {
             fix: p.help,
             place: place.map(|place| within(place, text, p.at)),
         }));
-        // A phase and `step raw` have been refused above: they are not yet run.
+        // A phase has been refused above: it is not yet run.
         let word = schedule?.into_word()?;
-        let optimizer = *word.optimizer()?;
         let step = [word.workers(), word.accum(), self.topology.data.batch];
         let step = step.iter().try_fold(1u64, |n, part| n.checked_mul(u64::from(*part)));
         if step.is_none_or(|n| n > LARGEST_STEP) && self.sound(&["data.batch"]) {
             let reason =
                 format!("workers x micro-batches x batch is more than {LARGEST_STEP} samples a step");
             self.report("out-of-range", "data.batch", reason, "use a smaller batch");
+        }
+        let shards =
+            word.model().iter().map(|item| if let MItem::Join(join) = item { join.shards } else { 1 });
+        if shards.max().is_some_and(|shards| shards > MOST_SHARDS) {
+            let reason =
+                format!("each shard of a centre is an actor on a thread of its own, at most {MOST_SHARDS}");
+            self.report("out-of-range", KEY, reason, "write fewer `shards`");
         }
         let (nodes, named) = (word.nodes(), self.topology.placement.nodes.len());
         if (1..nodes as usize).contains(&named) && self.sound(&["placement.nodes"]) {
@@ -201,7 +212,7 @@ impl Check<'_> {
             let reason = "`order=exact` is the same to the bit whoever computes what, and what a lossy `wire` loses is not";
             self.report("conflict", KEY, reason, "take out one of the two");
         }
-        Some((word, optimizer))
+        Some(word)
     }
 
     fn kinds(&mut self, kinds: &Kinds) {

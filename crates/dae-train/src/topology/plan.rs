@@ -2,13 +2,15 @@
 
 use crate::layout::{Layout, TensorSpec};
 use dae_collective::{Algorithm, Codec, Matrix, Means};
-use dae_schedule::{Algo, GItem, Optimizer, Order, Place, Split, Wire, Word};
+use dae_schedule::{Algo, GItem, Join, MItem, Optimizer, Order, Outer, Place, Split, Wire, Word};
 
 use std::sync::Arc;
 
 use super::document::Topology;
 use super::learning_rate::LearningRate;
 use super::marks::Marks;
+use crate::centre::Shard;
+use crate::optimizer::Rule;
 
 /// A checked topology. Only [`Topology::compile`] and [`Loaded::compile`](super::Loaded::compile) make one.
 #[derive(Debug, Clone)]
@@ -16,18 +18,14 @@ pub struct Plan {
     pub(super) name: String,
     pub(super) topology: Topology,
     pub(super) word: Word,
-    optimizer: Optimizer,
     pub(super) marks: Marks,
     learning_rate: LearningRate,
 }
 
-/// A word that runs today, and the optimizer its step has.
-pub(super) type Runs = (Word, Optimizer);
-
 impl Plan {
-    pub(super) fn new(name: String, topology: Topology, (word, optimizer): Runs, marks: Marks) -> Self {
+    pub(super) fn new(name: String, topology: Topology, word: Word, marks: Marks) -> Self {
         let learning_rate = LearningRate::new(&topology.schedule);
-        Self { name, topology, word, optimizer, marks, learning_rate }
+        Self { name, topology, word, marks, learning_rate }
     }
 
     /// The topology the plan was made of.
@@ -113,9 +111,45 @@ impl Plan {
         &self.learning_rate
     }
 
-    /// The optimizer and its settings.
-    pub fn optimizer(&self) -> &Optimizer {
-        &self.optimizer
+    /// The optimizer that closes the gradient, and its settings; none with `step raw`.
+    pub fn optimizer(&self) -> Option<&Optimizer> {
+        self.word.optimizer()
+    }
+
+    /// The join, if there is one.
+    pub fn join(&self) -> Option<&Join> {
+        self.word.model().iter().find_map(|item| if let MItem::Join(join) = item { Some(join) } else { None })
+    }
+
+    /// The groups of workers that step by themselves: the children of the join, or 1.
+    pub fn children(&self) -> usize {
+        self.join().map_or(1, |join| join.n as usize)
+    }
+
+    /// Optimizer steps in a round of the join.
+    pub fn period(&self) -> u64 {
+        let inside = self.word.model().iter().take_while(|item| matches!(item, MItem::Every(_)));
+        inside.map(|item| if let MItem::Every(h) = item { u64::from(*h) } else { 1 }).product()
+    }
+
+    /// What is written down as a step, in the whole run on a dataset of so many samples: an optimizer step, or an update
+    /// of the join's centre. Of a join that drops what is late it is at most that many.
+    pub fn updates(&self, in_dataset: usize) -> u64 {
+        let steps = self.steps(in_dataset);
+        let Some(join) = self.join() else { return steps };
+        let (n, k) = (u64::from(join.n), u64::from(join.terms().k));
+        steps.div_ceil(self.period()).saturating_mul(n).div_ceil(k)
+    }
+
+    /// The names of the flat buffers that a checkpoint holds besides the parameters. A join has those of the outer
+    /// optimizer, then for each child those of its own, and where it stands if that is not the centre.
+    pub fn buffers(&self) -> Vec<String> {
+        let inner = self.optimizer().map(Rule::new).map_or(&[][..], |rule| rule.state_names());
+        let Some(join) = self.join() else { return inner.iter().map(|&name| name.into()).collect() };
+        let own = matches!(join.outer, Outer::Elastic(_)).then_some("own");
+        let outer = Shard::rule(join).state_names().iter().map(|name| format!("outer_{name}"));
+        let child = |child| inner.iter().copied().chain(own).map(move |name| format!("child{child}_{name}"));
+        outer.chain((0..join.n).flat_map(child)).collect()
     }
 
     /// The largest norm a gradient may have before it is scaled down to it, if there is one.

@@ -129,7 +129,7 @@ impl Replica for Copy {
 }
 
 /// Adds the gradient of the sum over the rows to `slot`; returns the sum of the loss.
-fn add_gradient(layout: &Layout, params: &[f32], batch: &Batch, slot: &mut [f32]) -> f64 {
+pub fn add_gradient(layout: &Layout, params: &[f32], batch: &Batch, slot: &mut [f32]) -> f64 {
     let n = batch.features;
     let [weight, bias] = layout.tensors() else { panic!("two tensors") };
     let (w, b) = (&params[weight.range()], &params[bias.range()]);

@@ -16,6 +16,7 @@
 //! | `checkpoints` | when the state is saved, and disks that refuse |
 //! | `listeners` | who is told of committed steps |
 //! | `nodes` | several nodes: the same bits, one end for all, failures, resuming |
+//! | `joins` | joins: the oracle's numbers, stopping and going on, children that fail |
 //! | `untold` | groups that break when a step has been applied and not told |
 //! | `endurance` | slow parts, many workers, a rank that lets the others wait |
 #![allow(clippy::unwrap_used)]
@@ -24,6 +25,7 @@ mod bits;
 mod checkpoints;
 mod endurance;
 mod failures;
+mod joins;
 mod lengths;
 mod linear;
 mod listeners;

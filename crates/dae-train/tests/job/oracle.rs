@@ -57,7 +57,7 @@ pub fn train(topology: &Topology, samples: usize) -> Truth {
         gradient.iter_mut().for_each(|g| *g *= clip);
         let t = (step + 1) as i32;
         for (i, g) in gradient.iter().enumerate() {
-            params[i] -= match *plan.optimizer() {
+            params[i] -= match *plan.optimizer().unwrap() {
                 Optimizer::Sgd { lr, .. } => f64::from(lr) * g,
                 Optimizer::Adam { lr, eps, .. } => {
                     m[i] = 0.9 * m[i] + 0.1 * g;

@@ -12,7 +12,10 @@ fn the_arithmetic_of_a_run() {
     let p = plan(&format!("{WORD}[data]\nbatch = 10\nlimit = 1000\n[job]\nsteps = 7\nseed = 9"));
     assert_eq!((p.accum(), p.workers(), p.batch(), p.global_batch()), (2, 3, 10, 60));
     assert_eq!((p.steps(500), p.total_samples(500), p.samples(500), p.samples(5000)), (7, 420, 500, 1000));
-    assert_eq!((p.seed(), p.clip(), p.optimizer()), (9, Some(1.0), &dae_schedule::Optimizer::adam(1e-3)));
+    assert_eq!(
+        (p.seed(), p.clip(), p.optimizer()),
+        (9, Some(1.0), Some(&dae_schedule::Optimizer::adam(1e-3)))
+    );
     let p = plan(&format!("{WORD}[data]\nbatch = 10\n[job]\nepochs = 2.5"));
     assert_eq!((p.total_samples(100), p.steps(100)), (250, 5)); // four whole steps, and one of ten samples
     assert_eq!(p.steps(0), 1);

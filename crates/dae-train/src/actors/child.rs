@@ -1,0 +1,77 @@
+//! What a group that is a child of a join goes by.
+
+use super::Seat;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A group's place in a join.
+pub struct Child {
+    /// Which of the children.
+    pub index: usize,
+    /// Steps in a round.
+    pub period: u64,
+    /// Rounds done before this process took the run up.
+    pub rounds: u64,
+    /// With `step raw`, each rank's slice of what has come together in this round.
+    raw: Option<Vec<Mutex<Vec<f32>>>>,
+    /// Each rank's end of the join, until it takes it.
+    seats: Vec<Mutex<Option<Seat>>>,
+    resting: AtomicBool,
+    pulls: AtomicU64,
+}
+
+impl Child {
+    /// A child that has done so many steps, of ranks that look after these slices.
+    pub fn new(index: usize, period: u64, steps: u64, raw: bool, slices: &[Range<usize>]) -> Self {
+        Self {
+            index,
+            period,
+            rounds: steps.div_ceil(period),
+            raw: raw.then(|| slices.iter().map(|slice| Mutex::new(vec![0.0; slice.len()])).collect()),
+            seats: slices.iter().map(|_| Mutex::new(None)).collect(),
+            resting: AtomicBool::new(false),
+            pulls: AtomicU64::new(0),
+        }
+    }
+
+    /// Gives a rank its end of the join.
+    pub fn seat(&self, local: usize, seat: Seat) {
+        *lock(&self.seats[local]) = Some(seat);
+    }
+
+    /// Takes it. It is gone with the lease that had it.
+    pub(super) fn take_seat(&self, local: usize) -> Option<Seat> {
+        lock(&self.seats[local]).take()
+    }
+
+    /// The slice of a rank where the gradients of a round come together, with `step raw`.
+    pub(super) fn raw(&self, local: usize) -> Option<MutexGuard<'_, Vec<f32>>> {
+        self.raw.as_ref().map(|raw| lock(&raw[local]))
+    }
+
+    /// All of them, one after the other.
+    pub(super) fn gathered(&self) -> Option<Vec<f32>> {
+        Some(self.raw.as_ref()?.iter().flat_map(|slice| lock(slice).clone()).collect())
+    }
+
+    /// Notes that the first rank waits for the centre, or has what it waited for.
+    pub(super) fn rest(&self, resting: bool) {
+        self.resting.store(resting, Ordering::Release);
+        self.pulls.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether it waits for the centre: then nobody in the group is to blame that no step is committed.
+    pub(super) fn resting(&self) -> bool {
+        self.resting.load(Ordering::Acquire)
+    }
+
+    /// A number that changes with each wait for the centre.
+    pub(super) fn pulls(&self) -> u64 {
+        self.pulls.load(Ordering::Acquire)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,118 @@
+//! A state to be written as a checkpoint.
+
+use super::Group;
+use crate::checkpoint::ChildMeta;
+use dae_collective::Snapshot;
+use std::sync::Arc;
+
+/// The whole state of a run as of one committed step.
+pub struct Kept {
+    /// Samples consumed by then.
+    pub cursor: u64,
+    /// Whether the sums of a group are order-free.
+    exact: bool,
+    held: Held,
+}
+
+enum Held {
+    Group(Snapshot),
+    Join(Joined),
+}
+
+/// The state of a join while nobody is under way.
+pub struct Joined {
+    /// The centre's version.
+    pub version: u64,
+    /// The centre's parameters.
+    pub params: Vec<f32>,
+    /// The outer optimizer's state.
+    pub outer: Vec<Vec<f32>>,
+    /// Its children.
+    pub children: Vec<JoinedChild>,
+}
+
+/// The state of a child of a join.
+pub struct JoinedChild {
+    /// Steps it has done, and its optimizer's state.
+    pub inner: Arc<Snapshot>,
+    /// Where it stands, where that is not the centre.
+    pub own: Option<Vec<f32>>,
+    /// Whether its sums are order-free.
+    pub exact: bool,
+}
+
+impl Kept {
+    /// What one group has come to.
+    pub fn group(snapshot: Snapshot, group: &Group) -> Self {
+        let (cursor, exact) = (group.cursor(snapshot.step), group.arena.is_exact());
+        Self { cursor, exact, held: Held::Group(snapshot) }
+    }
+
+    /// What a join has come to.
+    pub fn join(joined: Joined, cursor: u64) -> Self {
+        Self { cursor, exact: false, held: Held::Join(joined) }
+    }
+
+    /// Committed steps; of a join, its version.
+    pub fn step(&self) -> u64 {
+        match &self.held {
+            Held::Group(snapshot) => snapshot.step,
+            Held::Join(joined) => joined.version,
+        }
+    }
+
+    /// The flat parameters.
+    pub fn params(&self) -> &[f32] {
+        match &self.held {
+            Held::Group(snapshot) => snapshot.params(),
+            Held::Join(joined) => &joined.params,
+        }
+    }
+
+    /// The flat buffers besides, in the order of [`Plan::buffers`](crate::topology::Plan::buffers).
+    pub fn state(&self) -> Vec<&[f32]> {
+        match &self.held {
+            Held::Group(snapshot) => snapshot.state(),
+            Held::Join(joined) => {
+                let mut state: Vec<&[f32]> = joined.outer.iter().map(Vec::as_slice).collect();
+                for child in &joined.children {
+                    state.extend(child.inner.state());
+                    state.extend(child.own.as_deref());
+                }
+                state
+            }
+        }
+    }
+
+    /// The scale of the next order-free sum of one group, where it has any.
+    pub fn scale(&self) -> Option<i32> {
+        match &self.held {
+            Held::Group(snapshot) => self.exact.then(|| snapshot.scale().to_number()),
+            Held::Join(_) => None,
+        }
+    }
+
+    /// The copy itself, of one group.
+    pub(super) fn into_snapshot(self) -> Option<Snapshot> {
+        if let Held::Group(snapshot) = self.held { Some(snapshot) } else { None }
+    }
+
+    /// How far each child of a join is.
+    pub fn children(&self) -> Vec<ChildMeta> {
+        let Held::Join(joined) = &self.held else { return Vec::new() };
+        let meta = |child: &JoinedChild| ChildMeta {
+            steps: child.inner.step,
+            scale: child.exact.then(|| child.inner.scale().to_number()),
+        };
+        joined.children.iter().map(meta).collect()
+    }
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kept")
+            .field("step", &self.step())
+            .field("cursor", &self.cursor)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,303 @@
+//! Joins: the same numbers as the oracle of the algebra, stopping and going on, children that fail.
+
+use crate::linear::{Act, Linear, add_gradient};
+use crate::made_up::MadeUp;
+use crate::oracle::initial;
+use crate::rig::{FEATURES, Folder, Ran, Rig, plan, topology};
+use dae_schedule::oracle::{Grain, Model, Round, Run, Setting};
+use dae_train::actors::Ended;
+use dae_train::backend::Backend;
+use dae_train::data::{Batch, Dataset, Feeder};
+use dae_train::job::JobHandle;
+use dae_train::layout::Layout;
+use dae_train::topology::Topology;
+use proptest::prelude::*;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// The model of these tests, as the oracle sees it.
+struct Pure {
+    layout: Layout,
+    feeder: Feeder,
+}
+
+impl Model for Pure {
+    fn parameters(&self) -> usize {
+        self.layout.len()
+    }
+
+    fn gradient(&self, params: &[f32], grain: Range<u64>, into: &mut [f32]) -> Grain {
+        let rows = (grain.end - grain.start) as usize;
+        let mut batch = Batch::new(rows, FEATURES, false);
+        self.feeder.fill(grain, &mut batch);
+        into.fill(0.0);
+        Grain { weight: rows as f64, loss: add_gradient(&self.layout, params, &batch, into) }
+    }
+}
+
+/// What the oracle comes to, round by round, in as many as the run has.
+fn truth(topology: &Topology) -> Vec<Round> {
+    let plan = plan(topology);
+    let dataset: Arc<dyn Dataset> = Arc::new(MadeUp::new(50, FEATURES));
+    let feeder = dae_train::job::feeder(&plan, &dataset);
+    let model = Pure { layout: Linear::new(FEATURES).layout().clone(), feeder };
+    let setting = Setting { total: plan.total_samples(50), ..Setting::new(&model, plan.batch() as u64) };
+    let word = dae_schedule::parse(&topology.schedule.word).unwrap();
+    let rounds = plan.steps(50).div_ceil(plan.period());
+    Run::new(&word, initial(topology), setting).unwrap().rounds(rounds as usize)
+}
+
+fn bits(params: &[f32]) -> Vec<u32> {
+    params.iter().map(|p| p.to_bits()).collect()
+}
+
+/// Holds a run against the oracle: parameters to the bit, losses nearly.
+fn holds(topology: &Topology) -> Ran {
+    let (word, rounds) = (&topology.schedule.word, truth(topology));
+    let ran = Rig::new(topology).run().finished();
+    assert_eq!(ran.bits(), bits(&rounds.last().unwrap().params), "{word}");
+    let steps = ran.log.steps();
+    assert_eq!(steps.len(), rounds.len(), "{word}");
+    for (step, round) in steps.iter().zip(&rounds) {
+        assert!((step.loss - round.loss).abs() < 1e-6 * round.loss, "{word}: {step:?} {}", round.loss);
+    }
+    assert_eq!(steps.last().unwrap().samples, rounds.last().unwrap().samples, "{word}");
+    ran
+}
+
+#[test]
+fn one_shard_that_waits_and_averages() {
+    holds(&topology("step sgd(0.2) | every 3 | join 2").steps(12));
+}
+
+#[test]
+fn what_users_write_first() {
+    holds(&topology("step raw | join 2 outer=adam(1e-2) shards=2").steps(20));
+    holds(&topology("split 2 | step adamw(1e-2) | every 5 | join 2 outer=nesterov(0.7,0.9)").steps(20));
+}
+
+fn words() -> impl Strategy<Value = String> {
+    let step = prop_oneof![
+        Just("sgd(0.1)"),
+        Just("sgd(0.05, momentum=0.9, nesterov)"),
+        Just("adam(0.01)"),
+        Just("adamw(0.01)"),
+        Just("raw"),
+    ];
+    let outer = prop_oneof![
+        Just("avg"),
+        Just("nesterov(0.7,0.9)"),
+        Just("slowmo(1,0.5)"),
+        Just("elastic(0.3)"),
+        Just("sgd(0.3)"),
+        Just("adam(0.01)"),
+    ];
+    let sync = prop_oneof![Just("bsp"), Just("ssp(0)"), Just("all")];
+    let rest =
+        (1u32..5, prop_oneof![Just(""), Just(" scale=sum")], prop_oneof![Just(""), Just(" weight=equal")]);
+    (1u32..3, step, 1u32..4, 1u32..4, sync, outer, rest).prop_map(
+        |(split, step, every, n, sync, outer, (shards, scale, weight))| {
+            let sync = if sync == "all" { format!("quorum({n})") } else { sync.into() };
+            // A sum of raw gradients or of many displacements may grow without bound, and so may an elastic raw.
+            let outer = if step == "raw" && outer.starts_with("elastic") { "sgd(0.3)" } else { outer };
+            let outer = if step == "raw" && outer == "avg" { "sgd(0.1)" } else { outer };
+            format!(
+                "split {split} | step {step} | every {every} | join {n} sync={sync} outer={outer} shards={shards}{scale}{weight}"
+            )
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 20, ..ProptestConfig::default() })]
+
+    #[test]
+    fn synchronous_words_are_the_oracle_to_the_bit(word in words(), epochs in 0.7f64..2.5) {
+        // Ends in the middle of a step, and mostly of a round.
+        holds(&topology(&word).batch(3).epochs(epochs).masking(0.1));
+    }
+}
+
+#[test]
+fn the_rate_of_raw_gradients_is_that_of_the_outer_optimizer() {
+    let steps = |word: &str| topology(word).steps(20).warmup(4).cosine(0.1);
+    let around = Rig::new(&steps("step raw | join 2 outer=adam(1e-2)")).run().finished();
+    let split = Rig::new(&steps("split 2 | step adam(1e-2)")).run().finished();
+    assert_eq!(around.bits(), split.bits());
+    let rates = |ran: &Ran| ran.log.steps().iter().map(|s| s.lr).collect::<Vec<_>>();
+    assert_eq!(rates(&around), rates(&split));
+}
+
+#[test]
+fn alone_nobody_is_late() {
+    for outer in ["nesterov(0.7,0.9)", "avg", "adam(0.01)"] {
+        let word =
+            |sync: &str| format!("step adam(0.01) | every 3 | join 1 sync={sync} outer={outer} shards=2");
+        let waits = holds(&topology(&word("bsp")).steps(14));
+        for sync in ["async", "ssp(2)"] {
+            let free = Rig::new(&topology(&word(sync)).steps(14)).run().finished();
+            assert_eq!(free.bits(), waits.bits(), "{sync} {outer}");
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_nobody_learns_too() {
+    for word in [
+        "step raw | join 3 sync=async outer=sgd(0.1) stale=lr/tau shards=2",
+        "step raw | join 3 sync=async outer=adam(0.01) stale=dc(0.04)",
+        "split 2 | step adam(0.02) | every 5 | join 3 sync=async outer=nesterov(0.2,0.3)",
+        "step sgd(0.2) | every 5 | join 3 sync=quorum(2,keep)",
+        "step sgd(0.2) | every 5 | join 3 sync=quorum(2,drop)",
+        "step sgd(0.2) | every 5 | join 3 sync=ssp(1) stale=drop(4)",
+        "step sgd(0.2) | every 5 | join 3 sync=async outer=elastic(0.3)",
+    ] {
+        let ran = Rig::new(&topology(word).steps(300)).run().finished();
+        let losses: Vec<_> = ran.log.steps().iter().map(|s| s.loss).collect();
+        let mean = |l: &[f64]| l.iter().sum::<f64>() / l.len() as f64;
+        let tenth = losses.len() / 10;
+        let (first, last) = (losses[0], mean(&losses[losses.len() - tenth..]));
+        assert!(last < first / 4.0 && last < 0.05, "{word}: {first} to {last}");
+        let tally = ran.report.tally.unwrap();
+        let counted: u64 =
+            tally.children.iter().map(|child| child.staleness.values().sum::<u64>() + child.dropped).sum();
+        assert_eq!(counted, 3 * 300 / plan(&topology(word)).period(), "{word}: every push is counted once");
+    }
+}
+
+#[test]
+fn a_child_that_fails_ends_the_run_with_its_cause() {
+    for sync in ["bsp", "async", "ssp(1)", "quorum(2,drop)"] {
+        let word = format!("split 2 | step sgd(0.1) | every 4 | join 3 sync={sync} shards=2");
+        for panics in [false, true] {
+            let backend = Linear::new(FEATURES).acting(move |moment| {
+                if moment.member.rank() == 3 && moment.step == 6 {
+                    assert!(!panics, "out of cheese");
+                    return Act::Fail("out of cheese");
+                }
+                Act::Compute
+            });
+            let ran = Rig::new(&topology(&word).steps(2000)).backend(backend).run();
+            let cause = ran.failed();
+            assert!(cause.contains("worker 3") && cause.contains("out of cheese"), "{sync}: {cause}");
+            assert_eq!(ran.stuck, [""; 0], "{sync}");
+            assert_eq!(ran.report.checkpoint, None);
+        }
+    }
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_told_whose_they_are() {
+    let backend = Linear::new(FEATURES).acting(|moment| match (moment.member.rank(), moment.step) {
+        (1, 5) => Act::Loss(f64::NAN),
+        _ => Act::Compute,
+    });
+    let ran = Rig::new(&topology("step sgd(0.1) | every 2 | join 2")).backend(backend).run();
+    assert!(ran.failed().contains("the loss of worker"), "{}", ran.failed());
+}
+
+/// Runs to the end in one go, and once more with a stop in the middle.
+fn stopped_and_resumed(topology: &Topology) -> (Ran, Ran) {
+    let whole = Rig::new(topology).run().finished();
+    let (folder, handle) = (Folder::new(), Arc::new(OnceLock::<JobHandle>::new()));
+    let asked = handle.clone();
+    let backend = Linear::new(FEATURES).acting(move |moment| {
+        if moment.is(0, 13) {
+            asked.get().unwrap().stop("enough");
+        }
+        Act::Compute
+    });
+    let first = folder.run(Rig::new(topology).backend(backend).handle_to(&handle)).unwrap();
+    assert!(matches!(&first.report.how, Ended::Stopped(why) if why == "enough"), "{:?}", first.report);
+    assert!(first.report.step < whole.report.step, "{:?}", first.report);
+    assert!(first.report.checkpoint.is_some(), "{:?}", first.report);
+    let resumed = folder.resume(Rig::new(topology)).unwrap().finished();
+    assert_eq!(resumed.first, first.report.step);
+    (whole, resumed)
+}
+
+#[test]
+fn stopping_and_going_on_changes_no_bit_of_a_word_that_waits() {
+    for word in [
+        "split 2 | step adam(0.01) | every 3 | join 2 outer=nesterov(0.7,0.9) shards=2",
+        "step sgd(0.1, momentum=0.9) | every 4 | join 3 outer=elastic(0.3)",
+        "step raw | every 2 | join 2 outer=adam(0.01)",
+    ] {
+        let (whole, resumed) = stopped_and_resumed(&topology(word).steps(300).masking(0.1));
+        assert_eq!(resumed.bits(), whole.bits(), "{word}");
+        assert_eq!(resumed.log.lines("step"), whole.log.lines("step"), "{word}");
+    }
+}
+
+#[test]
+fn a_word_that_waits_for_nobody_goes_on_with_what_is_left() {
+    for sync in ["async", "ssp(2)", "quorum(2,keep)"] {
+        let word = format!("step adam(0.01) | every 3 | join 3 sync={sync} outer=nesterov(0.5,0.5) shards=2");
+        let (whole, resumed) = stopped_and_resumed(&topology(&word).steps(300));
+        let samples = |ran: &Ran| ran.log.steps().last().unwrap().samples;
+        assert_eq!(samples(&resumed), samples(&whole), "{sync}: no sample is lost or had twice");
+        assert_eq!(samples(&resumed), 300 * 3 * 4);
+    }
+}
+
+#[test]
+fn periodic_checkpoints_are_whole() {
+    let word = "split 2 | step adam(0.01) | every 2 | join 2 outer=nesterov(0.7,0.9) shards=3";
+    let topology = topology(word).steps(16).checkpoint_every(3);
+    let whole = Rig::new(&topology).run().finished();
+    let folder = Folder::new();
+    let patient = || {
+        Linear::new(FEATURES).acting(|moment| {
+            moment.patient();
+            Act::Compute
+        })
+    };
+    // It dies in its last round but one: what it goes on from was written while it ran.
+    let dying = Linear::new(FEATURES).acting(|moment| {
+        moment.patient();
+        if moment.is(2, 15) { Act::Fail("out of cheese") } else { Act::Compute }
+    });
+    let died = folder.run(Rig::new(&topology).backend(dying)).unwrap();
+    assert!(died.failed().contains("out of cheese"));
+    assert_eq!(folder.kept(), [3, 6]);
+    let resumed = folder.resume(Rig::new(&topology)).unwrap().finished();
+    assert_eq!((resumed.first, resumed.bits()), (6, whole.bits()));
+    // Of a word that waits for nobody too.
+    let word = "step adam(0.01) | every 2 | join 3 sync=async outer=nesterov(0.5,0.5)";
+    let free = crate::rig::topology(word).steps(60).checkpoint_every(10);
+    let folder = Folder::new();
+    let ran = folder.run(Rig::new(&free).backend(patient())).unwrap().finished();
+    assert_eq!(ran.report.step, 90);
+    let saved = ran.log.events("checkpoint");
+    assert!(saved.len() > 4, "{saved:?}");
+    // Up to two children were under way when one fell due.
+    assert!(saved.iter().all(|e| e["step"].as_u64().unwrap() % 10 <= 2), "{saved:?}");
+}
+
+#[test]
+fn a_checkpoint_of_another_word_is_refused() {
+    let folder = Folder::new();
+    let topology = |word: &str| topology(word).steps(6);
+    folder.run(Rig::new(&topology("step sgd(0.1) | every 3 | join 2"))).unwrap().finished();
+    let error = folder.resume(Rig::new(&topology("step sgd(0.1) | every 3 | join 3"))).unwrap_err();
+    assert!(error.to_string().contains("schedule.word"), "{error}");
+}
+
+#[test]
+fn staleness_is_written_down() {
+    let folder = Folder::new();
+    folder
+        .run(Rig::new(&topology("step sgd(0.1) | every 3 | join 2 sync=async").steps(30)))
+        .unwrap()
+        .finished();
+    let path = folder.events().with_file_name("staleness.json");
+    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let counted: u64 = json["children"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|child| child["staleness"].as_object().unwrap().values())
+        .map(|count| count.as_u64().unwrap())
+        .sum();
+    assert_eq!(counted, 20, "{json}");
+}
