@@ -6,6 +6,7 @@
 //! | `address`, `socket` | [`Address`]: TCP, a Unix socket or memory; the connections behind them |
 //! | `listener`, `gate` | [`Listener`]: takes connections, and bounds those that have not proved the key |
 //! | `link`, `link_sender`, `link_receiver` | [`Link`]: a sealed connection to a proved peer; its two halves |
+//! | `awake` | looks for what arrives for a moment before the thread sleeps |
 //! | `bulk_sender`, `bulk_receiver` | [`BulkSender`], [`BulkReceiver`]: the same for threads that may block |
 //! | `link_error` | [`LinkError`]: why there is no link, or no longer |
 //! | `cluster`, `key` | [`Cluster`] and [`ClusterKey`]: what nodes have in common, and the keys that follow from it |
@@ -39,6 +40,7 @@
 //! | | the header, then the parts |
 
 mod address;
+mod awake;
 mod bulk_receiver;
 mod bulk_sender;
 mod cluster;
