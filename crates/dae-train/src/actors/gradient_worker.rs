@@ -1,7 +1,7 @@
 //! The gradient worker: computes gradients and applies its slice of each step.
 
 use super::feed::Batches;
-use super::seat::{Rounds, Unseated};
+use super::rounds::{Rounds, Unseated};
 use super::told::Told;
 use super::{DataLoader, Group, Kept, Lease, LeaseEnd, Recorder, StepRecord};
 use crate::backend::Replica;

@@ -1,6 +1,6 @@
 //! The join coordinator: keeps the books of a join, and says to shards and children what follows.
 
-use super::kept::{Joined, JoinedChild};
+use super::copying::{Copying, together};
 use super::parameter_server::{Shown, Task};
 use super::seat::Note;
 use super::told::Told;
@@ -77,18 +77,6 @@ pub struct JoinCoordinator {
     done: Option<ReplyTo<End>>,
 }
 
-/// A checkpoint under way.
-struct Copying {
-    version: u64,
-    samples: u64,
-    loss: Option<f64>,
-    shown: Option<Vec<Shown>>,
-    /// Which children are to copy their state when they begin.
-    asked: Vec<bool>,
-    inner: Vec<Option<Arc<Snapshot>>>,
-    spoilt: bool,
-}
-
 impl JoinCoordinator {
     /// A coordinator of these children around these shards.
     pub fn new(
@@ -128,8 +116,7 @@ impl JoinCoordinator {
                     if let Some(since) = self.pushed[child].take() {
                         self.ledger.tally_mut().waited(child, since.elapsed());
                     }
-                    let asked = self.copying.as_mut().map(|copying| &mut copying.asked[child]);
-                    let copy = asked.is_some_and(std::mem::take);
+                    let copy = self.copying.as_mut().is_some_and(|copying| copying.ask(child));
                     self.order(|| Task::Serve { child, round, copy });
                 }
                 Order::Fire { version, given } => self.fire(version, &given),
@@ -222,18 +209,10 @@ impl JoinCoordinator {
         if self.copying.is_some() {
             return self.told.no_room(version);
         }
-        self.copying = Some(Copying {
-            version,
-            samples: self.samples,
-            loss: self.loss,
-            shown: None,
-            asked: vec![true; self.children.len()],
-            inner: none_of(&self.children),
-            spoilt: false,
-        });
+        self.copying = Some(Copying::new(version, self.samples, self.loss, self.children.len()));
         self.shown(context, |me, shown, _| {
-            if let (Ok(shown), Some(copying)) = (shown, &mut me.copying) {
-                copying.shown = Some(shown);
+            if let Some(copying) = &mut me.copying {
+                copying.show(shown);
             }
             me.copied();
         });
@@ -241,39 +220,10 @@ impl JoinCoordinator {
 
     /// Hands a checkpoint on, once all parts of it are there.
     fn copied(&mut self) {
-        let Some(copying) = &mut self.copying else { return };
-        for ((inner, left), asked) in copying.inner.iter_mut().zip(&self.left).zip(&copying.asked) {
-            // A child that was through before shows its state by leaving.
-            if *asked && inner.is_none() {
-                inner.clone_from(left);
-            }
-        }
-        if copying.shown.is_none() || copying.inner.iter().any(Option::is_none) && !copying.spoilt {
-            return;
-        }
-        let Some(Copying { version, samples, loss, shown, inner, spoilt, .. }) = self.copying.take() else {
-            return;
-        };
-        let whole = shown.filter(|shown| !spoilt && shown.iter().all(|shard| shard.finite));
-        let kept = whole.map(|shown| self.kept(version, samples, shown, inner));
-        self.told.keep(kept, version, loss);
-    }
-
-    /// The state, put together.
-    fn kept(&self, version: u64, samples: u64, shown: Vec<Shown>, inner: Vec<Option<Arc<Snapshot>>>) -> Kept {
-        let mut shards = shown.into_iter();
-        let Shown { mut params, state: mut outer, mut own, .. } =
-            shards.next().unwrap_or_else(Shown::nothing);
-        for shard in shards {
-            params.extend(shard.params);
-            outer.iter_mut().zip(shard.state).for_each(|(all, more)| all.extend(more));
-            own.iter_mut().zip(shard.own).for_each(|(all, more)| all.extend(more));
-        }
-        let mut own = own.into_iter();
-        let exact = |index: usize| self.children[index].group.arena.is_exact();
-        let child = |(index, inner)| JoinedChild { inner, own: own.next(), exact: exact(index) };
-        let children = inner.into_iter().flatten().enumerate().map(child).collect();
-        Kept::join(Joined { version, params, outer, children }, samples)
+        let whole = |copying: &mut Copying| copying.complete(&self.left);
+        let Some(copying) = self.copying.take_if(whole) else { return };
+        let (version, loss) = (copying.version, copying.loss);
+        self.told.keep(copying.kept(), version, loss);
     }
 
     fn ended(&mut self, child: usize, end: Result<End, AskError>, context: &mut Context<'_, Self>) {
@@ -309,7 +259,7 @@ impl JoinCoordinator {
         let left = std::mem::take(&mut self.left);
         let snapshot = match (&how, shown) {
             (Ended::Failed(_), _) | (_, Err(_)) => None,
-            (_, Ok(shown)) => Some(self.kept(version, self.samples, shown, left)),
+            (_, Ok(shown)) => Some(together(version, self.samples, shown, left)),
         };
         let (loss, pace) = (self.loss, self.told.pace());
         let tally = Some(self.ledger.tally().clone());
@@ -380,8 +330,7 @@ impl Message for Inner {
 impl Handler<Inner> for JoinCoordinator {
     fn handle(&mut self, Inner { child, snapshot }: Inner, _: &mut Context<'_, Self>) {
         if let Some(copying) = &mut self.copying {
-            copying.spoilt |= snapshot.is_none();
-            copying.inner[child] = snapshot.map(Arc::new);
+            copying.take(child, snapshot);
         }
         self.copied();
     }

@@ -2,15 +2,13 @@
 
 use super::Group;
 use crate::checkpoint::ChildMeta;
-use dae_collective::Snapshot;
+use dae_collective::{Scale, Snapshot};
 use std::sync::Arc;
 
 /// The whole state of a run as of one committed step.
 pub struct Kept {
     /// Samples consumed by then.
     pub cursor: u64,
-    /// Whether the sums of a group are order-free.
-    exact: bool,
     held: Held,
 }
 
@@ -27,30 +25,19 @@ pub struct Joined {
     pub params: Vec<f32>,
     /// The outer optimizer's state.
     pub outer: Vec<Vec<f32>>,
-    /// Its children.
-    pub children: Vec<JoinedChild>,
-}
-
-/// The state of a child of a join.
-pub struct JoinedChild {
-    /// Steps it has done, and its optimizer's state.
-    pub inner: Arc<Snapshot>,
-    /// Where it stands, where that is not the centre.
-    pub own: Option<Vec<f32>>,
-    /// Whether its sums are order-free.
-    pub exact: bool,
+    /// What each child has come to, and where it stands if that is not the centre.
+    pub children: Vec<(Arc<Snapshot>, Option<Vec<f32>>)>,
 }
 
 impl Kept {
     /// What one group has come to.
     pub fn group(snapshot: Snapshot, group: &Group) -> Self {
-        let (cursor, exact) = (group.cursor(snapshot.step), group.arena.is_exact());
-        Self { cursor, exact, held: Held::Group(snapshot) }
+        Self { cursor: group.cursor(snapshot.step), held: Held::Group(snapshot) }
     }
 
     /// What a join has come to.
     pub fn join(joined: Joined, cursor: u64) -> Self {
-        Self { cursor, exact: false, held: Held::Join(joined) }
+        Self { cursor, held: Held::Join(joined) }
     }
 
     /// Committed steps; of a join, its version.
@@ -75,9 +62,9 @@ impl Kept {
             Held::Group(snapshot) => snapshot.state(),
             Held::Join(joined) => {
                 let mut state: Vec<&[f32]> = joined.outer.iter().map(Vec::as_slice).collect();
-                for child in &joined.children {
-                    state.extend(child.inner.state());
-                    state.extend(child.own.as_deref());
+                for (inner, own) in &joined.children {
+                    state.extend(inner.state());
+                    state.extend(own.as_deref());
                 }
                 state
             }
@@ -87,7 +74,7 @@ impl Kept {
     /// The scale of the next order-free sum of one group, where it has any.
     pub fn scale(&self) -> Option<i32> {
         match &self.held {
-            Held::Group(snapshot) => self.exact.then(|| snapshot.scale().to_number()),
+            Held::Group(snapshot) => scale(snapshot),
             Held::Join(_) => None,
         }
     }
@@ -100,12 +87,15 @@ impl Kept {
     /// How far each child of a join is.
     pub fn children(&self) -> Vec<ChildMeta> {
         let Held::Join(joined) = &self.held else { return Vec::new() };
-        let meta = |child: &JoinedChild| ChildMeta {
-            steps: child.inner.step,
-            scale: child.exact.then(|| child.inner.scale().to_number()),
-        };
-        joined.children.iter().map(meta).collect()
+        let meta = |inner: &Snapshot| ChildMeta { steps: inner.step, scale: scale(inner) };
+        joined.children.iter().map(|(inner, _)| meta(inner)).collect()
     }
+}
+
+/// The scale of the next order-free sum, where there is one.
+fn scale(snapshot: &Snapshot) -> Option<i32> {
+    let scale = snapshot.scale();
+    (scale != Scale::UNKNOWN).then(|| scale.to_number())
 }
 
 impl std::fmt::Debug for Kept {

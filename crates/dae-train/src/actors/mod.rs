@@ -9,9 +9,11 @@
 //! | `lease` | [`Lease`] of steps that a worker runs on its own, and how it ended |
 //! | `all_reduce_coordinator` | [`AllReduceCoordinator`]: forms the group, ends it, forms it anew after a failure |
 //! | `child` | [`Child`]: a group's place in a join |
-//! | `seat` | [`Seat`]: a worker's end of the join, where its rounds begin and end |
+//! | `seat` | [`Seat`]: a worker's end of the join, and what it hears there |
+//! | `rounds` | where a worker's rounds begin and end |
 //! | `parameter_server` | [`ParameterServer`]: a shard of the centre |
 //! | `join_coordinator` | [`JoinCoordinator`]: who begins a round when, which update fires, who leaves |
+//! | `copying` | a checkpoint of a join under way |
 //! | `kept` | [`Kept`]: a state to be written as a checkpoint |
 //! | `checkpointer` | [`Checkpointer`]: writes snapshots while training goes on |
 //! | `recorder` | [`Recorder`]: the log of events, and who else wants to hear of committed steps |
@@ -24,6 +26,7 @@ mod all_reduce_coordinator;
 mod checkpointer;
 mod child;
 mod committed;
+mod copying;
 mod data_loader;
 mod feed;
 mod gradient_worker;
@@ -33,6 +36,7 @@ mod kept;
 mod lease;
 mod parameter_server;
 mod recorder;
+mod rounds;
 mod seat;
 mod told;
 
@@ -44,7 +48,7 @@ pub use data_loader::{DataLoader, Feed, Refill};
 pub use gradient_worker::GradientWorker;
 pub use group::{Group, Links, TakenUp};
 pub use join_coordinator::{Inner, JoinChild, JoinCoordinator, JoinFacts};
-pub use kept::{Joined, JoinedChild, Kept};
+pub use kept::{Joined, Kept};
 pub use lease::{Lease, LeaseEnd, Pace};
 pub use parameter_server::{ParameterServer, Push, Shown, Task};
 pub use recorder::{Keep, Listen, Listener, Recorder, Sync};

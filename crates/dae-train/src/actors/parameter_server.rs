@@ -13,8 +13,8 @@ pub struct ParameterServer {
     shard: Shard,
     /// Where each child's first worker hears of it.
     children: Vec<SyncSender<Note>>,
-    /// Pushes that nothing has been ordered about yet, and the round that each child is to push next.
-    pushed: BTreeMap<usize, Contribution>,
+    /// Pushes that nothing has been done about yet, and the round that each child is to push next.
+    waiting: BTreeMap<usize, Contribution>,
     due: Vec<u64>,
     tasks: VecDeque<Task>,
 }
@@ -70,14 +70,26 @@ impl Shown {
 impl ParameterServer {
     /// Shard number `index`, whose children have done so many rounds.
     pub fn new(index: usize, shard: Shard, children: Vec<SyncSender<Note>>, rounds: Vec<u64>) -> Self {
-        Self { index, shard, children, pushed: BTreeMap::new(), due: rounds, tasks: VecDeque::new() }
+        Self { index, shard, children, waiting: BTreeMap::new(), due: rounds, tasks: VecDeque::new() }
+    }
+
+    fn ordered(&mut self, task: Task) {
+        self.tasks.push_back(task);
+        self.go_on();
+    }
+
+    fn pushed(&mut self, Push { round, contribution }: Push) {
+        if self.due.get(contribution.child) == Some(&round) {
+            self.waiting.entry(contribution.child).or_insert(contribution);
+            self.go_on();
+        }
     }
 
     fn go_on(&mut self) {
         while let Some(task) = self.tasks.pop_front() {
             let there = match &task {
-                Task::Fire { given, .. } => given.iter().all(|child| self.pushed.contains_key(child)),
-                Task::Forget { child } => self.pushed.contains_key(child),
+                Task::Fire { given, .. } => given.iter().all(|child| self.waiting.contains_key(child)),
+                Task::Forget { child } => self.waiting.contains_key(child),
                 Task::Serve { .. } | Task::Show(_) => true,
             };
             if !there {
@@ -110,7 +122,7 @@ impl ParameterServer {
     /// Takes a child's push; what it pushes next is another round.
     fn settled(&mut self, child: usize) -> Option<Contribution> {
         self.due[child] += 1;
-        self.pushed.remove(&child)
+        self.waiting.remove(&child)
     }
 
     fn serve(&self, child: usize, round: u64, copy: bool) {
@@ -133,8 +145,7 @@ impl Message for Task {
 
 impl Handler<Task> for ParameterServer {
     fn handle(&mut self, task: Task, _: &mut Context<'_, Self>) {
-        self.tasks.push_back(task);
-        self.go_on();
+        self.ordered(task);
     }
 }
 
@@ -152,10 +163,67 @@ impl Message for Push {
 }
 
 impl Handler<Push> for ParameterServer {
-    fn handle(&mut self, Push { round, contribution }: Push, _: &mut Context<'_, Self>) {
-        if self.due.get(contribution.child) == Some(&round) {
-            self.pushed.entry(contribution.child).or_insert(contribution);
-            self.go_on();
+    fn handle(&mut self, push: Push, _: &mut Context<'_, Self>) {
+        self.pushed(push);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::centre::Motion;
+    use dae_schedule::{Join, Scale};
+    use std::sync::Arc;
+    use std::sync::mpsc::sync_channel;
+
+    fn push(child: usize, round: u64, to: f32) -> Push {
+        let (from, motion) = (Arc::new(vec![0.0]), Motion::Value(vec![to]));
+        Push { round, contribution: Contribution { child, read: 0, from, motion, samples: 1.0 } }
+    }
+
+    fn server(join: &Join, children: usize) -> (ParameterServer, Vec<std::sync::mpsc::Receiver<Note>>) {
+        let shard = Shard::new(join, 0, vec![0.0], vec![], vec![]);
+        let (notes, heard) = (0..children).map(|_| sync_channel(2)).unzip();
+        (ParameterServer::new(0, shard, notes, vec![0; children]), heard)
+    }
+
+    fn heard(notes: &std::sync::mpsc::Receiver<Note>) -> Option<(u64, Vec<f32>)> {
+        match notes.try_recv() {
+            Ok(Note::Part(part)) => Some((part.version, part.x.to_vec())),
+            _ => None,
         }
+    }
+
+    #[test]
+    fn what_is_pushed_twice_counts_once() {
+        let join = Join { scale: Scale::Sum, ..Join::new(2) };
+        let (mut server, _heard) = server(&join, 2);
+        for to in [1.0, 100.0] {
+            server.pushed(push(0, 0, to));
+        }
+        server.ordered(Task::Fire { rate: 1.0, given: vec![0] });
+        assert_eq!(**server.shard.x(), [1.0]);
+        // Once more when it has been settled, and one that is not due yet.
+        server.pushed(push(0, 0, 100.0));
+        server.pushed(push(0, 2, 100.0));
+        server.pushed(push(7, 0, 100.0));
+        assert!(server.waiting.is_empty());
+        server.ordered(Task::Forget { child: 0 });
+        server.pushed(push(0, 1, 100.0));
+        assert!(server.waiting.is_empty());
+        assert_eq!(**server.shard.x(), [1.0]);
+    }
+
+    #[test]
+    fn orders_wait_for_the_pushes_they_are_about() {
+        let (mut server, heard_by) = server(&Join::new(2), 2);
+        server.ordered(Task::Fire { rate: 1.0, given: vec![0, 1] });
+        server.ordered(Task::Serve { child: 0, round: 1, copy: false });
+        server.pushed(push(1, 0, 4.0));
+        assert_eq!(heard(&heard_by[0]), None);
+        server.pushed(push(0, 0, 2.0));
+        assert_eq!(heard(&heard_by[0]), Some((1, vec![3.0])));
+        assert_eq!(heard(&heard_by[1]), None);
     }
 }

@@ -3,7 +3,7 @@
 use crate::linear::{Act, Linear, add_gradient};
 use crate::made_up::MadeUp;
 use crate::oracle::initial;
-use crate::rig::{FEATURES, Folder, Ran, Rig, plan, topology};
+use crate::rig::{FEATURES, Folder, Ran, Rig, plan, topology, until};
 use dae_schedule::oracle::{Grain, Model, Round, Run, Setting};
 use dae_train::actors::Ended;
 use dae_train::backend::Backend;
@@ -13,7 +13,9 @@ use dae_train::layout::Layout;
 use dae_train::topology::Topology;
 use proptest::prelude::*;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 /// The model of these tests, as the oracle sees it.
 struct Pure {
@@ -184,6 +186,45 @@ fn a_child_that_fails_ends_the_run_with_its_cause() {
             assert_eq!(ran.report.checkpoint, None);
         }
     }
+}
+
+#[test]
+fn a_child_that_hangs_is_blamed_and_not_those_that_wait_for_it() {
+    for (word, hangs) in [
+        ("step sgd(0.1) | every 2 | join 3 shards=2", 1),
+        ("split 2 | step sgd(0.1) | every 2 | join 2", 3),
+        ("step sgd(0.1) | every 2 | join 3 sync=async", 2),
+    ] {
+        let mut topology = topology(word).steps(200);
+        topology.job.stall_timeout_s = 1;
+        let over = Arc::new(AtomicBool::new(false));
+        let open = over.clone();
+        let backend = Linear::new(FEATURES).acting(move |moment| {
+            assert!(!moment.is(hangs, 6) || until(|| open.load(Ordering::Acquire)));
+            Act::Compute
+        });
+        let ran = Rig::new(&topology).backend(backend).patience(Duration::from_millis(300)).run();
+        over.store(true, Ordering::Release);
+        assert!(
+            ran.failed().contains("within 1s") || ran.failed().contains("1.0"),
+            "{word}: {}",
+            ran.failed()
+        );
+        assert_eq!(ran.stuck, [format!("worker {hangs}")], "{word}: {}", ran.failed());
+    }
+}
+
+#[test]
+fn who_waits_long_for_another_child_is_not_called_stalled() {
+    let mut topology = topology("split 2 | step sgd(0.1) | every 12 | join 2").steps(24);
+    topology.job.stall_timeout_s = 1;
+    // One child's round takes longer than the bound of a step, none of its steps does.
+    let backend = Linear::new(FEATURES).acting(move |moment| {
+        let start = Instant::now();
+        assert!(moment.member.rank() != 2 || until(|| start.elapsed() > Duration::from_millis(150)));
+        Act::Compute
+    });
+    Rig::new(&topology).backend(backend).run().finished();
 }
 
 #[test]
