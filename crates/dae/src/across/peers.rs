@@ -91,7 +91,7 @@ impl Peers for SealedPeers {
             let farewell = move || {
                 line.farewell(&cause);
                 // Nobody waits any more for one that took too long.
-                drop(done.send(()));
+                let _ = done.send(());
             };
             // One without a thread is dropped, which the other feels as a loss.
             drop(thread::Builder::new().name("farewell".into()).spawn(farewell));
