@@ -1,3 +1,5 @@
+//! The books under whatever order of arrivals.
+
 use super::*;
 use dae_schedule::SyncMode;
 use proptest::prelude::*;
