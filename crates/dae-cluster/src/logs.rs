@@ -90,11 +90,27 @@ impl JobLog {
         let Some(Waiting { mut nodes, text, .. }) = self.waiting.pop_front() else { return };
         nodes.sort();
         self.last += 1;
-        self.bytes += text.len();
-        self.lines.push_back(LogLine { number: self.last, nodes, text });
-        while self.lines.len() > LINES || self.bytes > BYTES {
+        let line = LogLine { number: self.last, nodes, text };
+        self.bytes += size(&line);
+        self.lines.push_back(line);
+        self.cut(LINES, BYTES);
+    }
+
+    /// The memory it takes, about, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Keeps the latest lines only, as many as so many bytes hold.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        self.cut(LINES, bytes);
+        self.lines.shrink_to_fit();
+    }
+
+    fn cut(&mut self, lines: usize, bytes: usize) {
+        while self.lines.len() > lines || self.bytes > bytes {
             let Some(oldest) = self.lines.pop_front() else { break };
-            self.bytes -= oldest.text.len();
+            self.bytes -= size(&oldest);
         }
     }
 
@@ -109,10 +125,13 @@ impl JobLog {
         let missed = first.saturating_sub(after.saturating_add(1));
         let skip = usize::try_from(after.saturating_add(1).saturating_sub(first)).unwrap_or(usize::MAX);
         let mut room = ANSWER;
+        // One at least, however many nodes wrote it: whoever asks must come on.
+        let mut none = true;
         let fits = |line: &&LogLine| {
             let names: usize = line.nodes.iter().map(|name| name.len() + 8).sum();
             let size = line.text.len() + names + 32;
-            let fits = size <= room;
+            let fits = size <= room || none;
+            none = false;
             room = room.saturating_sub(size);
             fits
         };
@@ -120,6 +139,12 @@ impl JobLog {
         let next = lines.last().map_or(after.max(first.saturating_sub(1)).min(self.last), |line| line.number);
         Page { lines, missed, next, more: next < self.last }
     }
+}
+
+/// The memory a line takes, about, in bytes.
+fn size(line: &LogLine) -> usize {
+    let name = |name: &String| name.len() + size_of::<String>();
+    line.text.len() + size_of::<LogLine>() + line.nodes.iter().map(name).sum::<usize>()
 }
 
 /// The line without the time it may begin with, which differs from node to node.
@@ -234,6 +259,9 @@ mod tests {
         }
         let page = log.after(0);
         assert_eq!((page.missed, page.lines[0].text.as_str()), (50, "50"));
+        log.shrink(100 * size(&log.lines[LINES - 1]));
+        assert_eq!((log.lines.len(), log.after(0).missed), (100, LINES as u64 + 50 - 100));
+        assert!(log.bytes() <= 100 * size(&log.lines[99]), "{}", log.bytes());
         let long = "x".repeat(1_000);
         for _ in 0..LINES {
             log.push("a", &long, now);
@@ -241,6 +269,17 @@ mod tests {
         assert!(log.bytes <= BYTES && log.lines.len() <= BYTES / 1_000);
         let beyond = log.after(u64::MAX);
         assert_eq!((beyond.lines.len(), beyond.next), (0, log.last()));
+    }
+
+    #[test]
+    fn a_line_of_very_many_nodes_is_told_too() {
+        let now = Instant::now();
+        let mut log = JobLog::new(1_000);
+        for node in 0..1_000 {
+            log.push(&format!("{node:0>64}"), "a host begins", now);
+        }
+        let page = log.after(0);
+        assert_eq!((page.lines.len(), page.next, page.more), (1, 1, false));
     }
 
     #[test]

@@ -5,10 +5,14 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
+
 /// More daemons of one cluster on one machine are not looked at.
 const MOST_DAEMONS: usize = 256;
 /// The kernel's bound on the path of a socket, less the final zero (unix(7)).
 const LONGEST_PATH: usize = 107;
+/// How often a folder may go away, with the last daemon in it, while it is claimed.
+const TRIES: usize = 64;
 /// The longest name of a node or a cluster.
 const LONGEST_NAME: usize = 64;
 
@@ -67,6 +71,8 @@ pub enum SocketError {
 #[derive(Debug, Clone)]
 pub struct Sockets {
     folder: PathBuf,
+    /// How many of the lowest folders go with the last daemon: its own, and all that nobody else makes.
+    passing: usize,
 }
 
 /// A daemon's own name on this machine; dropping it removes the socket.
@@ -74,6 +80,7 @@ pub struct Sockets {
 pub struct Claim {
     socket: PathBuf,
     lock_path: PathBuf,
+    passing: usize,
     _lock: File,
 }
 
@@ -90,7 +97,7 @@ impl Drop for Claim {
         let _ = fs::remove_file(&self.socket);
         let _ = fs::remove_file(&self.lock_path);
         // The last one takes the folders along; they stay as long as anything is in them.
-        let folders = self.socket.ancestors().skip(1).take(2);
+        let folders = self.socket.ancestors().skip(1).take(self.passing);
         let _ = folders.map(fs::remove_dir).find(Result::is_err);
     }
 }
@@ -104,7 +111,10 @@ impl Sockets {
         let runtime =
             std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
         let own = || std::env::temp_dir().join(format!("dae-{}", rustix::process::getuid().as_raw()));
-        Self::under(&runtime.unwrap_or_else(own), cluster)
+        match runtime {
+            Some(runtime) => Self::under(&runtime, cluster),
+            None => Ok(Self { passing: 3, ..Self::under(&own(), cluster)? }),
+        }
     }
 
     /// The folder for `cluster` in the folder `runtime`, which must be this user's alone.
@@ -113,7 +123,7 @@ impl Sockets {
     /// As [`Sockets::of`].
     pub fn under(runtime: &Path, cluster: &str) -> Result<Self, SocketError> {
         check_name("cluster", cluster)?;
-        Ok(Self { folder: runtime.join("dae").join(cluster) })
+        Ok(Self { folder: runtime.join("dae").join(cluster), passing: 2 })
     }
 
     /// The folder.
@@ -155,22 +165,27 @@ impl Sockets {
     /// # Errors
     /// If it is not there, or others can enter it.
     pub fn check(&self) -> Result<(), SocketError> {
-        // Nobody else may enter the lower two, and nobody else may put others in their place.
-        for (folder, others) in self.folder.ancestors().zip([0o077, 0o077, 0o022]) {
-            let io = |error| SocketError::Io { path: folder.to_owned(), error };
-            let is = fs::symlink_metadata(folder).map_err(io)?;
-            let why = if !is.is_dir() {
-                "is no folder".to_owned()
-            } else if is.uid() != rustix::process::getuid().as_raw() {
-                format!("belongs to the user with number {}", is.uid())
-            } else if is.mode() & others != 0 {
-                format!("others can enter it, or write to it (mode {:03o})", is.mode() & 0o777)
-            } else {
-                continue;
-            };
-            return Err(SocketError::NotPrivate { folder: folder.to_owned(), why });
-        }
-        Ok(())
+        self.folders().try_for_each(|(folder, others)| private(folder, others))
+    }
+
+    /// Looks whether the folder is this user's alone, or could be made so; makes nothing.
+    ///
+    /// # Errors
+    /// If others can enter it, or nothing can be made there.
+    pub fn look(&self) -> Result<(), SocketError> {
+        let missing = |folder: &Path| {
+            fs::symlink_metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        let mut there = self.folders().filter(|(folder, _)| !missing(folder));
+        there.try_for_each(|(folder, others)| private(folder, others))?;
+        let lowest = self.folder.ancestors().find(|folder| !missing(folder)).unwrap_or(&self.folder);
+        access(lowest, Access::WRITE_OK | Access::EXEC_OK)
+            .map_err(|error| SocketError::Io { path: lowest.to_owned(), error: error.into() })
+    }
+
+    /// The folders that matter, with what others may not do there: enter the lower two, or put others in their place.
+    fn folders(&self) -> impl Iterator<Item = (&Path, u32)> {
+        self.folder.ancestors().zip([0o077, 0o077, 0o022])
     }
 
     /// Takes the name `node`: a lock, which goes with the process however it ends, and the place of a socket that a
@@ -184,9 +199,26 @@ impl Sockets {
         if socket.as_os_str().len() > LONGEST_PATH {
             return Err(SocketError::Long { path: socket });
         }
+        let mut tries = TRIES;
+        loop {
+            tries -= 1;
+            match self.try_claim(node, &socket) {
+                // The last daemon has left, and taken the folder along just now.
+                // A folder that goes while it is made is told as one that is there and is none.
+                Err(SocketError::Io { error, .. })
+                    if tries > 0
+                        && matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {
+                }
+                claimed => return claimed,
+            }
+        }
+    }
+
+    fn try_claim(&self, node: &str, socket: &Path) -> Result<Claim, SocketError> {
         self.make()?;
         let lock_path = self.folder.join(format!("{node}.pid"));
-        let claim = Claim { _lock: lock(&lock_path, node)?, socket, lock_path };
+        let lock = lock(&lock_path, node)?;
+        let claim = Claim { _lock: lock, socket: socket.to_owned(), lock_path, passing: self.passing };
         match fs::remove_file(&claim.socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(SocketError::Io { path: claim.socket.clone(), error })
@@ -194,6 +226,22 @@ impl Sockets {
             _ => Ok(claim),
         }
     }
+}
+
+/// Whether the folder is this user's, and others cannot do there what these bits let them do.
+fn private(folder: &Path, others: u32) -> Result<(), SocketError> {
+    let is =
+        fs::symlink_metadata(folder).map_err(|error| SocketError::Io { path: folder.to_owned(), error })?;
+    let why = if !is.is_dir() {
+        "is no folder".to_owned()
+    } else if is.uid() != rustix::process::getuid().as_raw() {
+        format!("belongs to the user with number {}", is.uid())
+    } else if is.mode() & others != 0 {
+        format!("others can enter it, or write to it (mode {:03o})", is.mode() & 0o777)
+    } else {
+        return Ok(());
+    };
+    Err(SocketError::NotPrivate { folder: folder.to_owned(), why })
 }
 
 /// The locked file with this process' number in it.
@@ -262,6 +310,36 @@ mod tests {
         drop((first, second));
         assert_eq!(fs::read_dir(root.path()).expect("is there").count(), 0, "something is left");
         drop(sockets.claim("n1").expect("free again"));
+    }
+
+    #[test]
+    fn a_folder_that_goes_with_its_last_daemon_is_made_again_by_the_next() {
+        let root = tempfile::tempdir().expect("a folder");
+        let sockets =
+            Sockets { passing: 3, ..Sockets::under(&root.path().join("own"), "c").expect("a name") };
+        std::thread::scope(|scope| {
+            for name in ["n1", "n2", "n3"] {
+                let sockets = &sockets;
+                scope.spawn(move || (0..300).for_each(|_| drop(sockets.claim(name).expect("free"))));
+            }
+        });
+        assert_eq!(fs::read_dir(root.path()).expect("is there").count(), 0, "something is left");
+    }
+
+    #[test]
+    fn looking_makes_nothing() {
+        let root = tempfile::tempdir().expect("a folder");
+        let sockets = Sockets::under(&root.path().join("own"), "c").expect("a name");
+        sockets.look().expect("could be made");
+        assert_eq!(fs::read_dir(root.path()).expect("is there").count(), 0, "something was made");
+        sockets.make().expect("private");
+        sockets.look().expect("private");
+        let open = fs::Permissions::from_mode(0o750);
+        fs::set_permissions(root.path().join("own/dae"), open).expect("set");
+        assert!(matches!(sockets.look(), Err(SocketError::NotPrivate { .. })));
+        fs::write(root.path().join("file"), "").expect("written");
+        let nowhere = Sockets::under(&root.path().join("file"), "c").expect("a name");
+        nowhere.look().expect_err("a file is no folder");
     }
 
     #[test]

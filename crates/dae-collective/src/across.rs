@@ -1,9 +1,11 @@
 //! One rank's part in the sum over all nodes.
 
 use crate::coded::Coded;
-use crate::perform::{Heads, perform, perform_with};
+use crate::low_rank::LowRank;
+use crate::perform::{Heads, perform, perform_exact_with, perform_with};
 use crate::plan::Collective;
 use crate::{Broken, Contribution, Incoming, Means, Outgoing, Peers, Phase, Plan, Scale, Tag, sum};
+use std::ops::Range;
 
 /// The sums over nodes of one rank's slice.
 ///
@@ -25,27 +27,31 @@ enum Way {
         room: Vec<f32>,
     },
     Coded(Coded),
+    LowRank(LowRank),
 }
 
 impl Across {
-    /// For a slice of `len`.
-    pub(crate) fn new(peers: Box<dyn Peers>, len: usize, means: Means) -> Self {
-        let (nodes, node) = (peers.nodes(), peers.node());
+    /// For this slice of the flat vector.
+    pub(crate) fn new(peers: Box<dyn Peers>, slice: Range<usize>, means: Means) -> Self {
+        let (nodes, node, len) = (peers.nodes(), peers.node(), slice.len());
+        let plan = |algorithm, len| Plan::new(algorithm, Collective::AllReduce, nodes, node, len);
         let way = match means {
-            Means::Plain(algorithm) => {
-                let plan = Plan::new(algorithm, Collective::AllReduce, nodes, node, len);
-                Way::Plain { plan, room: vec![] }
-            }
+            Means::Plain(algorithm) => Way::Plain { plan: plan(algorithm, len), room: vec![] },
             Means::Coded(codec) => Way::Coded(Coded::new(codec, nodes, node, len)),
+            Means::LowRank { rank, matrices, algorithm } => {
+                Way::LowRank(LowRank::new(rank, &matrices, slice, |len| plan(algorithm, len)))
+            }
         };
         Self { peers, way, reduced: vec![0.0; len], integers: [vec![], vec![]] }
     }
 
-    /// What a codec has lost so far and not sent yet: of this node's sums, and of its part of the totals.
+    /// What a codec has lost so far and not sent yet: of this node's sums, and of its part of the totals. In low rank, the
+    /// second are the thin matrices to go on with.
     pub(crate) fn residuals(&mut self) -> Option<[&mut [f32]; 2]> {
         match &mut self.way {
             Way::Plain { .. } => None,
             Way::Coded(coded) => Some(coded.residuals()),
+            Way::LowRank(low_rank) => Some(low_rank.residuals()),
         }
     }
 
@@ -79,6 +85,7 @@ impl Across {
                 perform(&mut **peers, then, plan.copying(), reduced, room)?;
             }
             Way::Coded(coded) => coded.reduce(&mut **peers, [first, then], reduced, heads)?,
+            Way::LowRank(low_rank) => low_rank.reduce(&mut **peers, [first, then], reduced, heads)?,
         }
         Ok(contributions(&all))
     }
@@ -95,7 +102,7 @@ impl Across {
         scale: Scale,
         mine: &[Contribution],
     ) -> Result<Vec<Contribution>, Broken> {
-        let Self { peers, way: Way::Plain { plan, room }, reduced, integers: [sums, terms] } = self else {
+        let Self { peers, way: Way::Plain { plan, .. }, reduced, integers: [sums, terms] } = self else {
             panic!("order-free sums do not travel in a codec");
         };
         let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();
@@ -104,9 +111,8 @@ impl Across {
         sum(slots, sums);
         let heads = Heads { mine: &mine, all: &mut all };
         let [first, then] = [tag(step, Phase::Gradients), tag(step, Phase::Sums)];
-        perform_with(&mut **peers, first, plan.adding(), sums, terms, Some(heads))?;
-        scale.total(&[&sums[plan.held()]], &mut reduced[plan.held()]);
-        perform(&mut **peers, then, plan.copying(), reduced, room)?;
+        let finish = |sums: &[i64], total: &mut [f32]| scale.total(&[sums], total);
+        perform_exact_with(&mut **peers, [first, then], plan, (sums, terms), (reduced, finish), Some(heads))?;
         Ok(contributions(&all))
     }
 

@@ -18,6 +18,7 @@
 //! | `probe` | [`Probed`]: that cost, measured between the very nodes |
 //! | `codec` | [`Codec`]: numbers in fewer bytes, and what is lost kept for the next time |
 //! | `coded` | a sum over nodes whose numbers travel in a codec |
+//! | `low_rank` | a sum over nodes in which matrices travel as products of two thin ones |
 //! | `means` | [`Means`]: which algorithm, or which codec |
 //! | `across` | one rank's part in the sum over all nodes |
 //! | `memory_peers` | [`MemoryPeers`]: nodes that are threads of one process, for tests |
@@ -33,6 +34,7 @@ mod commit;
 mod cost;
 mod element;
 mod exact;
+mod low_rank;
 mod means;
 mod member;
 mod memory_peers;
@@ -51,6 +53,7 @@ pub use commit::{Commit, Contribution, Culprit};
 pub use cost::{Choice, Cost};
 pub use element::{Element, sum};
 pub use exact::{Scale, exact_sum_of_squares, larger, unit_of_squares};
+pub use low_rank::Matrix;
 pub use means::Means;
 pub use member::{Apply, Member};
 pub use memory_peers::MemoryPeers;

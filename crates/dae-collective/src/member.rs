@@ -148,12 +148,12 @@ impl Member {
     pub fn across_by(mut self, peers: Box<dyn Peers>, means: Means) -> Self {
         let world = self.arena.world();
         assert_eq!(self.arena.first_rank(), peers.node() * world, "as many ranks on each node, counted on");
-        self.across = (peers.nodes() > 1).then(|| Across::new(peers, self.slice.len(), means));
+        self.across = (peers.nodes() > 1).then(|| Across::new(peers, self.slice.clone(), means));
         self
     }
 
     /// What a codec has lost so far of this rank's slice and will send later, for a checkpoint to hold and to set: of what
-    /// this node sent, and of its part of the totals. They differ from node to node.
+    /// this node sent, and of its part of the totals, or the thin matrices of a low rank. They differ from node to node.
     pub fn residuals(&mut self) -> Option<[&mut [f32]; 2]> {
         self.across.as_mut()?.residuals()
     }

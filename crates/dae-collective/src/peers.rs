@@ -153,8 +153,8 @@ pub trait Peers: Send {
         into: &mut [Option<Incoming<'_>>],
     ) -> Result<(), Broken>;
 
-    /// Tells every other node why this one leaves, as far as that goes without waiting; their exchange that is under
-    /// way, or their next, fails with this cause. Nothing follows but the drop.
+    /// Tells every other node why this one leaves, as far as that goes without waiting for more than a moment; their
+    /// exchange that is under way, or their next, fails with this cause. Nothing follows but the drop.
     fn abort(&mut self, cause: &str);
 }
 

@@ -64,8 +64,21 @@ pub fn perform_exact(
     room: &mut Vec<i64>,
     (total, finish): (&mut [f32], impl FnOnce(&[i64], &mut [f32])),
 ) -> Result<(), Broken> {
-    perform(peers, first, plan.adding(), sums, room)?;
+    perform_exact_with(peers, [first, then], plan, (sums, room), (total, finish), None)
+}
+
+/// As [`perform_exact`], with the heads.
+pub(crate) fn perform_exact_with(
+    peers: &mut dyn Peers,
+    [first, then]: [Tag; 2],
+    plan: &Plan,
+    (sums, room): (&mut [i64], &mut Vec<i64>),
+    (total, finish): (&mut [f32], impl FnOnce(&[i64], &mut [f32])),
+    heads: Option<Heads<'_>>,
+) -> Result<(), Broken> {
+    perform_with(peers, first, plan.adding(), sums, room, heads)?;
     finish(&sums[plan.held()], &mut total[plan.held()]);
+    // Nothing is added in these rounds, so they take no room.
     perform(peers, then, plan.copying(), total, &mut Vec::new())
 }
 

@@ -1,8 +1,9 @@
 //! [`BulkReceiver`]: frames from a peer, into memory that lies ready, on a thread that may block.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::time::Duration;
 
+use crate::awake::Awake;
 use crate::head::Head;
 use crate::limits::Limits;
 use crate::link_error::LinkError;
@@ -15,6 +16,7 @@ pub struct BulkReceiver {
     records: RecordReader,
     limits: Limits,
     deadline: Duration,
+    awake: Awake,
     /// The parts of the frame that was begun.
     due: Vec<u64>,
     failed: Option<LinkError>,
@@ -22,7 +24,7 @@ pub struct BulkReceiver {
 
 impl BulkReceiver {
     pub(crate) fn new(socket: StdSocket, records: RecordReader, limits: Limits, deadline: Duration) -> Self {
-        Self { socket, records, limits, deadline, due: Vec::new(), failed: None }
+        Self { socket, records, limits, deadline, awake: Awake::default(), due: Vec::new(), failed: None }
     }
 
     /// Waits for a frame whose parts are exactly as long as `parts`, and fills these; gives its kind and its header.
@@ -134,7 +136,7 @@ impl BulkReceiver {
         if self.records.ended() {
             return Err(LinkError::Lost { why: "the peer said goodbye".to_owned() });
         }
-        match self.socket.read(self.records.room()) {
+        match self.awake.read(&mut self.socket, self.records.room()) {
             Ok(0) => Err(self.records.cut_off()),
             Ok(bytes) => {
                 self.records.arrived(bytes);

@@ -1,7 +1,7 @@
 //! 32 bytes as hexadecimal digits, the form of keys and identities in files and on screens.
 
 /// The bytes in lower-case digits.
-pub(crate) fn of(bytes: &[u8]) -> String {
+pub fn of(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

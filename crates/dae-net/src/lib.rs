@@ -6,6 +6,7 @@
 //! | `address`, `socket` | [`Address`]: TCP, a Unix socket or memory; the connections behind them |
 //! | `listener`, `gate` | [`Listener`]: takes connections, and bounds those that have not proved the key |
 //! | `link`, `link_sender`, `link_receiver` | [`Link`]: a sealed connection to a proved peer; its two halves |
+//! | `awake` | looks for what arrives for a moment before the thread sleeps |
 //! | `bulk_sender`, `bulk_receiver` | [`BulkSender`], [`BulkReceiver`]: the same for threads that may block |
 //! | `link_error` | [`LinkError`]: why there is no link, or no longer |
 //! | `cluster`, `key` | [`Cluster`] and [`ClusterKey`]: what nodes have in common, and the keys that follow from it |
@@ -39,6 +40,7 @@
 //! | | the header, then the parts |
 
 mod address;
+mod awake;
 mod bulk_receiver;
 mod bulk_sender;
 mod cluster;
@@ -89,6 +91,7 @@ pub use frame_error::FrameError;
 pub use head::PROTOCOL_VERSION;
 pub use header::{HeaderError, MAX_HEADER_DEPTH, header_of, read_header};
 pub use hello::{Hello, PeerInfo};
+pub use hex::of as to_hex;
 pub use identity::Identity;
 pub use interfaces::{Interface, InterfaceError, advertised};
 pub use key::ClusterKey;

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use rustix::net::sockopt;
+use rustix::net::{RecvFlags, recv, sockopt};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::net::{TcpStream, UnixStream, tcp, unix};
 
@@ -144,6 +144,18 @@ impl Socket {
             }
             _ => Err(other()),
         }
+    }
+}
+
+impl StdSocket {
+    /// What has arrived already, at most as much as there is room for; the error is `WouldBlock` where nothing has.
+    pub(crate) fn read_now(&self, into: &mut [u8]) -> io::Result<usize> {
+        let flags = RecvFlags::DONTWAIT;
+        let read = match self {
+            Self::Tcp(socket) => recv(socket, into, flags),
+            Self::Unix(socket) => recv(socket, into, flags),
+        };
+        Ok(read.map(|(bytes, _)| bytes)?)
     }
 }
 

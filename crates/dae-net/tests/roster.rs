@@ -114,14 +114,40 @@ fn if_this_process_stood_still_nobody_else_is_to_blame() {
 fn a_member_without_datagrams_is_suspected_with_a_hint() {
     let mut world = World::new();
     world.roster.connected(PEER, 1, "peer", world.now);
-    world.pass(4.0, false);
+    world.pass(2.0, false);
     let news = world.news();
     assert!(
         matches!(&news[..], [MemberEvent::Joined, MemberEvent::Suspected { why }] if why.contains("UDP")),
         "{news:?}"
     );
-    world.pass(12.0, false);
+    // One that stood still before its first datagram is noticed like any other.
+    world.pass(0.7, false);
     assert!(matches!(&world.news()[..], [MemberEvent::Left { .. }]));
+}
+
+#[test]
+fn what_was_silent_before_this_process_stood_still_counts() {
+    let mut world = World::joined();
+    world.pass(1.4, false);
+    assert!(matches!(&world.news()[..], [MemberEvent::Suspected { .. }]));
+    world.now += Duration::from_secs(60);
+    world.pass(0.5, false);
+    assert_eq!(world.news(), []);
+    world.pass(0.4, false);
+    assert!(matches!(&world.news()[..], [MemberEvent::Left { .. }]));
+}
+
+#[test]
+fn a_process_that_is_always_late_notices_a_silence_by_its_own_ticks() {
+    let mut world = World::joined();
+    let mut ticks = 0;
+    while !matches!(world.news().last(), Some(MemberEvent::Left { .. })) {
+        ticks += 1;
+        assert!(ticks < 40, "never");
+        world.now += Duration::from_millis(700);
+        world.roster.tick(world.now);
+    }
+    assert!(ticks > 19, "{ticks}");
 }
 
 #[test]

@@ -38,7 +38,19 @@ pub fn about_jobs<T, F: Future<Output = Result<T, Failure>>>(
 pub fn job_failure(error: JobError) -> Failure {
     let exit = match error {
         JobError::Refused(_) | JobError::Unknown(_) => Exit::Failed,
-        JobError::Ask(_) => Exit::Unreachable,
+        JobError::Unreachable(_) | JobError::Ask(_) => Exit::Unreachable,
     };
     Failure::new(exit, miette::miette!("{error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_that_is_not_reached_is_another_failure_than_a_job_that_nobody_knows() {
+        let exit = |error: fn(String) -> JobError| job_failure(error("why".into())).exit;
+        assert_eq!(exit(JobError::Unknown), Exit::Failed);
+        assert_eq!(exit(JobError::Unreachable), Exit::Unreachable);
+    }
 }

@@ -11,6 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::ask;
 use crate::cluster_args::DaemonArgs;
 use crate::exit::Failure;
+use crate::interrupts::Interrupts;
 use crate::job_args::AttachArgs;
 use dae_train::exit::Exit;
 
@@ -37,11 +38,17 @@ pub fn attach(args: &AttachArgs) -> Result<Vec<u8>, Failure> {
         daemon: daemon.clone(),
         stop_on_interrupt: args.stop_on_interrupt,
     };
-    ask::about_jobs(daemon, async |client: Client| to_the_end(&client, followed()).await)
+    ask::about_jobs(daemon, async |client: Client| {
+        to_the_end(&client, followed(), &mut Interrupts::listen()?).await
+    })
 }
 
 /// Follows a job until it ends or somebody presses Ctrl-C.
-pub async fn to_the_end(client: &Client, followed: Followed) -> Result<Vec<u8>, Failure> {
+pub async fn to_the_end(
+    client: &Client,
+    followed: Followed,
+    interrupts: &mut Interrupts,
+) -> Result<Vec<u8>, Failure> {
     let Followed { job, daemon, stop_on_interrupt } = &followed;
     let view = View::new();
     let mut shown = Shown { view: &view, line: None, step: None };
@@ -51,7 +58,7 @@ pub async fn to_the_end(client: &Client, followed: Followed) -> Result<Vec<u8>, 
     loop {
         let outcome = tokio::select! {
             outcome = &mut ended => outcome,
-            _ = tokio::signal::ctrl_c() => {
+            () = interrupts.next() => {
                 if stopping || !stop_on_interrupt {
                     view.finish();
                     return Err(left(job, daemon));

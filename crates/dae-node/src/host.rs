@@ -126,10 +126,27 @@ pub fn program(args: &HostArgs) -> Result<PathBuf, (String, String)> {
 /// A shared library the host needs and the loader does not find: its own message would name no remedy. Where the
 /// loader has no such service, or the host is a script, nothing is known to be missing.
 fn missing_library(host: &Path) -> Option<String> {
-    // glibc's loader lists what it would load, and runs nothing of the program (ld.so(8)).
+    not_found(&loaded(host)?)
+}
+
+/// The folder of the libtorch that the host would use, if it tells.
+pub fn libtorch(host: &Path) -> Option<PathBuf> {
+    // …/lib/libtorch_cpu.so
+    Some(found(&loaded(host)?, "libtorch_cpu.so")?.parent()?.parent()?.to_owned())
+}
+
+/// What the loader would load for the host.
+fn loaded(host: &Path) -> Option<String> {
+    // glibc's loader lists it, and runs nothing of the program (ld.so(8)).
     let listing =
         Command::new(host).env("LD_TRACE_LOADED_OBJECTS", "1").stdin(Stdio::null()).output().ok()?;
-    not_found(&String::from_utf8_lossy(&listing.stdout))
+    Some(String::from_utf8_lossy(&listing.stdout).into_owned())
+}
+
+fn found(listing: &str, library: &str) -> Option<PathBuf> {
+    let line = listing.lines().find_map(|line| line.trim().strip_prefix(library)?.strip_prefix(" => "))?;
+    // The address it would be loaded at follows.
+    Some(line.rsplit_once(" (").map_or(line, |(path, _)| path).into())
 }
 
 fn not_found(listing: &str) -> Option<String> {
@@ -146,5 +163,13 @@ mod tests {
         let listing = "\tlinux-vdso.so.1 (0x1)\n\tlibtorch_cpu.so => not found\n\tlibc10.so => not found\n";
         assert_eq!(not_found(listing).as_deref(), Some("libtorch_cpu.so"));
         assert_eq!(not_found("\tlibc.so.6 => /lib/libc.so.6 (0x1)\n"), None);
+    }
+
+    #[test]
+    fn a_library_that_is_found_is_told_with_its_path() {
+        let listing =
+            "\tlibtorch_cpu.so.1 => /x (0x1)\n\tlibtorch_cpu.so => /a b/lib/libtorch_cpu.so (0x7f)\n";
+        assert_eq!(found(listing, "libtorch_cpu.so"), Some("/a b/lib/libtorch_cpu.so".into()));
+        assert_eq!(found(listing, "libc10.so"), None);
     }
 }

@@ -1,11 +1,13 @@
 //! `dae-node jobs`, `logs`, `stop`.
 
-use std::io::Write;
+use std::io::{self, Write};
 
 use dae_cluster::client::Client;
 use dae_cluster::protocol::hosts::Outcome;
 use dae_cluster::protocol::jobs::{JobNews, JobRow, JobRows, JobState};
+use dae_train::exit::Exit;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::ask;
 use crate::cluster_args::ShowArgs;
@@ -31,7 +33,20 @@ pub fn logs(args: &LogsArgs) -> Result<Vec<u8>, Failure> {
     let job = &args.job.job;
     ask::about_jobs(&args.job.daemon, async |client: Client| {
         if args.follow {
-            let outcome = client.follow(job, 0, print).await.map_err(ask::job_failure)?;
+            let (stop, stopped) = oneshot::channel();
+            let mut stop = Some(stop);
+            let followed = client.follow(job, 0, |news| {
+                if stop.is_some()
+                    && let Err(error) = print(news)
+                {
+                    let _ = stop.take().map(|stop| stop.send(error));
+                }
+            });
+            let outcome = tokio::select! {
+                biased;
+                Ok(error) = stopped => return not_written(&error),
+                outcome = followed => outcome.map_err(ask::job_failure)?,
+            };
             // How it ended is not what was asked.
             say(&over(job, &outcome).unwrap_or_else(|failure| failure.report.to_string()));
             return Ok(Vec::new());
@@ -39,7 +54,9 @@ pub fn logs(args: &LogsArgs) -> Result<Vec<u8>, Failure> {
         let mut after = 0;
         loop {
             let news = client.news(job, after, true).await.map_err(ask::job_failure)?;
-            print(&news);
+            if let Err(error) = print(&news) {
+                return not_written(&error);
+            }
             after = news.next;
             if !news.more {
                 return Ok(Vec::new());
@@ -65,13 +82,18 @@ pub fn stop(args: &StopArgs) -> Result<Vec<u8>, Failure> {
 }
 
 /// On stdout at once: somebody may be watching.
-fn print(news: &JobNews) {
-    let mut stdout = std::io::stdout().lock();
-    for line in &news.lines {
-        // A reader that has seen enough is no failure.
-        let _ = writeln!(stdout, "{}", labelled(line));
+fn print(news: &JobNews) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    news.lines.iter().try_for_each(|line| writeln!(stdout, "{}", labelled(line)))?;
+    stdout.flush()
+}
+
+/// A reader that has seen enough (`| head`) is no failure.
+fn not_written(error: &io::Error) -> Result<Vec<u8>, Failure> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Ok(Vec::new()),
+        _ => Err(Failure::new(Exit::Failed, miette::miette!("cannot write to stdout: {error}"))),
     }
-    let _ = stdout.flush();
 }
 
 /// A state in a word, and its reason.

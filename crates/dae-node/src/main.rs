@@ -9,7 +9,7 @@
 //! | `join`, `key` | the daemon; the key of its cluster |
 //! | `nodes`, `status`, `ask` | what a daemon is asked |
 //! | `spread` | a topology run over the nodes of a cluster |
-//! | `follow` | a job followed to its end |
+//! | `follow`, `interrupts` | a job followed to its end; Ctrl-C meanwhile |
 //! | `jobs`, `actors` | jobs listed, read, stopped; actors listed |
 //! | `doctor` | what may keep this machine from joining or training |
 //! | `table` | tables for people, JSON for programs |
@@ -27,6 +27,7 @@ mod exit;
 mod fetch;
 mod follow;
 mod host;
+mod interrupts;
 mod job_args;
 mod jobs;
 mod join;
@@ -91,6 +92,9 @@ fn perform(command: Command) -> Result<Vec<u8>, Failure> {
         Command::Data(DataCommand::Fetch { dataset: Dataset::Mnist, to }) => fetch::mnist(to),
         Command::Topology(TopologyCommand::Schema) => check::schema(),
         Command::Schedule(ScheduleCommand::Check(args)) => schedule::check_schedule(&args),
+        Command::Schedule(ScheduleCommand::Explain(args)) => schedule::explain::explain(&args),
+        Command::Schedule(ScheduleCommand::Cost(args)) => schedule::cost::cost(&args),
+        Command::Schedule(ScheduleCommand::Compare(args)) => schedule::compare::compare(&args),
         Command::Completions { shell } => Ok(docs::completions(shell)),
         Command::Man { to } => docs::man(to.as_deref()),
     }

@@ -1,4 +1,17 @@
 //! A schedule looked at by itself.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `given` | a schedule, facts and figures as they were given |
+//! | `explain` | what it is |
+//! | `cost` | what it costs |
+//! | `compare` | what several cost, side by side |
+//! | `plot` | that as a picture |
+pub mod compare;
+pub mod cost;
+pub mod explain;
+mod given;
+mod plot;
 
 use std::fmt::Write;
 use std::fs::File;
@@ -20,7 +33,7 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Checks a schedule and shows what it is.
 pub fn check_schedule(args: &ScheduleCheckArgs) -> Result<Vec<u8>, Failure> {
-    let (name, text) = source(&args.schedule)?;
+    let Source { name, text, .. } = source(&args.schedule)?;
     let facts = Facts {
         workers: args.workers,
         nodes: args.nodes,
@@ -46,22 +59,34 @@ pub fn check_schedule(args: &ScheduleCheckArgs) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// What the schedule is called in messages, and its text: of a file if there is one of this name, or the argument.
-fn source(argument: &str) -> Result<(String, String), Failure> {
+/// A schedule as it was given.
+pub struct Source {
+    /// What it is called in messages.
+    pub name: String,
+    /// The word.
+    pub text: String,
+    /// The topology it is from, if it is from one.
+    pub topology: Option<String>,
+}
+
+/// The schedule of a file if there is one of this name, or the argument itself.
+pub fn source(argument: &str) -> Result<Source, Failure> {
     let path = Path::new(argument);
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     if !is_toml && !path.is_file() {
-        return Ok(("schedule".into(), argument.to_owned()));
+        return Ok(Source { name: "schedule".into(), text: argument.to_owned(), topology: None });
     }
     let unread = |exit, why: String| Failure::new(exit, miette::miette!("{argument}: {why}"));
     let mut text = String::new();
     File::open(path)
         .and_then(|file| file.take(MAX_FILE_BYTES).read_to_string(&mut text))
         .map_err(|error| unread(Exit::Failed, format!("cannot be read: {}", reason(&error))))?;
-    if is_toml {
-        text = written(&text).map_err(|why| unread(Exit::Invalid, why))?;
+    let name = argument.to_owned();
+    if !is_toml {
+        return Ok(Source { name, text, topology: None });
     }
-    Ok((argument.to_owned(), text))
+    let word = written(&text).map_err(|why| unread(Exit::Invalid, why))?;
+    Ok(Source { name, text: word, topology: Some(text) })
 }
 
 fn reason(error: &io::Error) -> String {

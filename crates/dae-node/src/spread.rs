@@ -10,6 +10,7 @@ use crate::cli::RunArgs;
 use crate::cluster_args::DaemonArgs;
 use crate::exit::Failure;
 use crate::follow::{self, Followed, say};
+use crate::interrupts::Interrupts;
 use crate::{ask, check, host};
 use dae_train::exit::Exit;
 
@@ -23,9 +24,12 @@ pub fn run(args: &RunArgs, cluster: &str) -> Result<Vec<u8>, Failure> {
     let daemon = DaemonArgs { cluster: cluster.into(), node: args.spread.node.clone() };
     let stop = args.spread.stop_on_interrupt;
     ask::about_jobs(&daemon, async |client: Client| {
-        let (job, nodes) = client.run(job).await.map_err(ask::job_failure)?;
+        let mut interrupts = Interrupts::listen()?;
+        let placed = interrupts.note_while("have started the job", client.run(job)).await?;
+        let (job, nodes) = placed.map_err(ask::job_failure)?;
         say(&format!("job {job} on {}", nodes.join(", ")));
-        follow::to_the_end(&client, Followed { job, daemon: daemon.clone(), stop_on_interrupt: stop }).await
+        let followed = Followed { job, daemon: daemon.clone(), stop_on_interrupt: stop };
+        follow::to_the_end(&client, followed, &mut interrupts).await
     })
 }
 

@@ -48,13 +48,13 @@ impl Drop for Daemon {
 }
 
 fn join(root: &Path, name: &str) -> Daemon {
+    ready(dae(root, &["join", "--cluster", "test", "--name", name]).stderr(Stdio::null()))
+}
+
+/// Starts a daemon and waits until it is ready.
+fn ready(command: &mut Command) -> Daemon {
     let start = Instant::now();
-    let mut child = dae(root, &["join", "--cluster", "test", "--name", name])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     Daemon { child, line, ready_after: start.elapsed() }
@@ -160,4 +160,39 @@ fn the_doctor_names_what_is_wrong_with_the_fix() {
         text.contains("error    key") && text.contains("error    libtorch") && text.contains("fix: "),
         "{text}"
     );
+}
+
+#[test]
+fn a_hangup_means_to_leave_unless_it_is_ignored() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let hang_up = |child: &Child| {
+        let pid = rustix::process::Pid::from_child(child);
+        rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    };
+    let mut daemon = join(root, "n1");
+    hang_up(&daemon.child);
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
+    assert!(!root.join("dae/test/n1.sock").exists(), "its socket is left");
+    let words = "trap '' HUP; exec \"$0\" join --cluster test --name n2";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", words, env!("CARGO_BIN_EXE_dae-node")]);
+    let daemon = ready(command.env("XDG_RUNTIME_DIR", root).env("XDG_STATE_HOME", root));
+    hang_up(&daemon.child);
+    assert_eq!(states(root, "n2"), all(&[("n2", "alive")]));
+}
+
+#[test]
+fn a_daemon_whose_stderr_is_not_read_goes_on() {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let mut command = dae(root, &["join", "--cluster", "test", "--name", "n1"]);
+    // Far more than a pipe holds, while it answers questions.
+    let mut daemon = ready(command.env("RUST_LOG", "trace").stderr(Stdio::piped()));
+    let kept = daemon.child.stderr.take().unwrap();
+    let alive = || states(root, "n1") == all(&[("n1", "alive")]);
+    until(|| alive() && rustix::io::ioctl_fionread(&kept).unwrap() > 60 << 10);
+    assert!(alive() && alive());
+    assert!(output(root, &["leave", "--cluster", "test"]).status.success());
+    assert_eq!(daemon.child.wait().unwrap().code(), Some(0));
 }

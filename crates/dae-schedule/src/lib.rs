@@ -28,12 +28,17 @@
 //! | `rules` | [`check`]: all rules, with the [`Facts`] they need |
 //! | `layers` | [`Layers`]: the long form, one table for each item |
 //! | `not_yet` | [`not_yet_run`]: what parses and checks, but is not yet run |
+//! | [`cost`] | what a word costs: time, bytes, staleness, memory
+//! | [`explain`] | what a word is: its tree, its actors, what they send; as text, JSON or picture
 //! | `print` | numbers and attributes as text |
+//! | [`oracle`] | what a word means: a sequential reference, over any model |
 //! | `testing` | random valid schedules, with the cargo feature `proptest` |
 //!
 //! Pure: no clocks, no sockets, no threads, no tensors. Any text gives an answer in bounded time.
 
 mod builder;
+pub mod cost;
+pub mod explain;
 mod gossip;
 mod gradient;
 mod join;

@@ -1,7 +1,7 @@
 //! The normal form and its hash: words that the exact laws make equal have the same ones.
 
 use crate::gossip::{Gossip, Graph};
-use crate::gradient::{GItem, Split};
+use crate::gradient::{GItem, Order, Split};
 use crate::join::{Join, Outer, Stale, SyncMode};
 use crate::model::MItem;
 use crate::schedule::{Phase, Schedule};
@@ -41,7 +41,8 @@ fn wrap_gradient(mut items: Vec<GItem>, item: &GItem) -> Vec<GItem> {
                 _ => items.insert(place, GItem::Accum(k)),
             }
         }
-        (GItem::Split(split), _) if split.n == 1 => {}
+        // One that makes sums free of order does so for the `accum`s inside it, too.
+        (GItem::Split(split), _) if split.n == 1 && split.order == Order::Any => {}
         (GItem::Tensor(tensor), _) if tensor.n == 1 => {}
         (GItem::Split(split), Some(GItem::Split(inner))) if (Split { n: inner.n, ..split }) == *inner => {
             inner.n *= split.n;
@@ -85,7 +86,8 @@ fn normal_join(join: &Join) -> Join {
 
 /// Law M1: a centre of one child that takes over the child's values at once.
 fn is_nothing(join: &Join) -> bool {
-    join.n == 1 && join.outer == Outer::Avg && join.wire == Wire::F32 && join.delay == 0 && join.mix == 0.0
+    let at_once = join.frag == 1 && join.delay == 0 && join.mix == 0.0;
+    join.n == 1 && join.outer == Outer::Avg && join.wire == Wire::F32 && at_once
 }
 
 fn normal_gossip(gossip: &Gossip) -> Gossip {

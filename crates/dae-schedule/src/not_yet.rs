@@ -47,7 +47,7 @@ fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
         ItemKind::Gradient(Some(GItem::Split(split))) => vec![
             ("algo", "a choice of `algo` other than over a cluster", split.algo != Algo::Auto && !across),
             ("wire", "a `wire` other than over a cluster", split.wire != Wire::F32 && !across),
-            ("wire", "this `wire`", across && matches!(split.wire, Wire::Int4 | Wire::PowerSgd(_))),
+            ("wire", "this `wire`", across && split.wire == Wire::Int4),
             ("bucket", "`bucket`", split.bucket.is_some()),
             ("overlap", "`overlap`", split.overlap),
             ("@", "`@rack`", split.place == Some(Place::Rack)),

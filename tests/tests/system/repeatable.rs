@@ -33,6 +33,26 @@ fn the_number_of_workers_does_not_change_the_curve() {
 }
 
 #[test]
+fn an_exact_order_gives_the_same_bits_for_any_number_of_workers() {
+    let folders = tempfile::tempdir().unwrap();
+    let run_of = |name: &str, folds: &str, steps: u32, more: &[&str]| {
+        let folder = folders.path().join(name);
+        let word = format!("schedule.word={folds} order=exact | step adam(1e-3) clip=0.5");
+        succeed(run(&folder, &[&word, "data.batch=4", &format!("job.steps={steps}")], more));
+        summary(&folder)["parameters_sha256"].clone()
+    };
+    let one = run_of("one", "accum 30 | split 1", 12, &[]);
+    for (name, folds) in
+        [("two", "accum 15 | split 2"), ("three", "accum 10 | split 3"), ("five", "accum 6 | split 5")]
+    {
+        assert_eq!(run_of(name, folds, 12, &[]), one, "{folds}");
+    }
+    // The scale of the sums is part of the state.
+    run_of("twice", "accum 10 | split 3", 7, &[]);
+    assert_eq!(run_of("twice", "accum 10 | split 3", 12, &["--resume"]), one);
+}
+
+#[test]
 fn a_run_leaves_what_it_promises_and_can_be_evaluated() {
     let folders = tempfile::tempdir().unwrap();
     let folder = folders.path().join("run");

@@ -8,8 +8,8 @@ use super::Client;
 use crate::NodeActor;
 use crate::protocol::hosts::Outcome;
 use crate::protocol::jobs::{
-    ActorRows, ActorsOf, Follow, JobNews, JobRows, JobState, ListJobs, News, RunAnswer, RunJob, StopAnswer,
-    StopJob,
+    ActorRows, ActorsOf, Follow, JobNews, JobRows, JobState, ListJobs, Missing, News, RunAnswer, RunJob,
+    StopAnswer, StopJob,
 };
 
 /// How long a daemon may take to answer, with those it asks in turn.
@@ -26,9 +26,21 @@ pub enum JobError {
     /// There is no such job.
     #[error("{0}")]
     Unknown(String),
+    /// Its home, which knows all of it, cannot be reached.
+    #[error("{0}")]
+    Unreachable(String),
     /// The daemon did not answer.
     #[error("the daemon did not answer: {0}")]
     Ask(#[from] AskError),
+}
+
+impl From<Missing> for JobError {
+    fn from(missing: Missing) -> Self {
+        match missing {
+            Missing::Unknown { why } => Self::Unknown(why),
+            Missing::Unreachable { why } => Self::Unreachable(why),
+        }
+    }
 }
 
 impl Client {
@@ -78,7 +90,7 @@ impl Client {
     pub async fn news(&self, job: &str, after: u64, now: bool) -> Result<JobNews, JobError> {
         match self.later(Follow { job: job.into(), after, now }).await? {
             News::Of(news) => Ok(*news),
-            News::Unknown { why } => Err(JobError::Unknown(why)),
+            News::Missing(missing) => Err(missing.into()),
         }
     }
 
@@ -90,7 +102,7 @@ impl Client {
         match self.later(StopJob { job: job.into(), why: why.into(), now }).await? {
             StopAnswer::Stopping => Ok(true),
             StopAnswer::Over => Ok(false),
-            StopAnswer::Unknown { why } => Err(JobError::Unknown(why)),
+            StopAnswer::Missing(missing) => Err(missing.into()),
         }
     }
 

@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dae_actor::{ActorRef, Peer, Registry};
-use dae_net::{Endpoint, Hello, Incoming, LinkError, Listener, Member, MemberState, PeerInfo, Purpose};
+use dae_net::{
+    Endpoint, Hello, Incoming, LinkError, Listener, Member, MemberState, Membership, PeerInfo, Purpose,
+};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::ground::OwnDoor;
 use crate::node_actor::{Arrived, Me, NodeActor, TurnedAway, plainly};
 
 /// How long a peer has to prove the key and to introduce itself.
@@ -29,12 +32,12 @@ pub(super) fn others(
         let refusal = refusal(&me, peer, &members.borrow());
         refusal.map_or_else(|| Ok(me.hello(Purpose::Node)), Err)
     };
-    open(door, endpoint, admit, registry, node)
+    open(door, (), endpoint, admit, registry, node)
 }
 
 /// Lets this user's clients and hosts in.
 pub(super) fn own(
-    door: Listener,
+    own: OwnDoor,
     endpoint: Endpoint,
     me: Arc<Me>,
     registry: Registry,
@@ -44,7 +47,7 @@ pub(super) fn own(
         Purpose::Client | Purpose::Host => Ok(me.hello(Purpose::Node)),
         Purpose::Node | Purpose::Bulk => Err("this socket is for clients and hosts".to_owned()),
     };
-    open(door, endpoint, admit, registry, node)
+    open(own.door, own.claim, endpoint, admit, registry, node)
 }
 
 /// Why this peer is not let in, if it is not.
@@ -59,6 +62,12 @@ fn refusal(me: &Me, peer: &PeerInfo, members: &[Member]) -> Option<String> {
         return None;
     }
     let there = |member: &&Member| matches!(member.state, MemberState::Joined | MemberState::Suspected);
+    let known = members.iter().any(|member| member.id == peer.id);
+    // This node is one of them.
+    if !known && members.iter().filter(there).count() + 1 >= Membership::MOST_NODES {
+        let most = Membership::MOST_NODES;
+        return Some(format!("cluster {} has {most} nodes, and may have no more", me.cluster));
+    }
     let twin = members.iter().filter(there).find(|member| member.name == *name && member.id != peer.id);
     let holder = if *name == me.name {
         Some(me.id.chars().take(8).collect())
@@ -73,17 +82,22 @@ fn refusal(me: &Me, peer: &PeerInfo, members: &[Member]) -> Option<String> {
     })
 }
 
-fn open(
-    mut door: Listener,
+/// Lets peers in at `door` until it is aborted; what is to be `kept` for so long goes after the door.
+fn open<K: 'static>(
+    door: Listener,
+    kept: K,
     endpoint: Endpoint,
     admit: impl Fn(&PeerInfo) -> Result<Hello, String> + 'static,
     registry: Registry,
     node: ActorRef<NodeActor>,
 ) -> JoinHandle<()> {
     let admit = Arc::new(admit);
+    // As one value: its fields go in this order, whether the task has begun or not.
+    let both = (door, kept);
     tokio::task::spawn_local(async move {
+        let mut both = both;
         loop {
-            let Ok(incoming) = door.accept().await else {
+            let Ok(incoming) = both.0.accept().await else {
                 tokio::time::sleep_until(tokio::time::Instant::now() + BREATH).await;
                 continue;
             };
@@ -114,4 +128,56 @@ fn open(
 fn from(incoming: &Incoming) -> String {
     let plain = |from: std::net::SocketAddr| std::net::SocketAddr::new(from.ip().to_canonical(), from.port());
     incoming.from().map_or_else(|| "a program on this machine".into(), |from| plain(from).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dae_net::NodeId;
+    use std::time::Duration;
+
+    fn member(number: usize) -> Member {
+        let mut id = [0; 32];
+        id[..8].copy_from_slice(&number.to_le_bytes());
+        Member {
+            id: NodeId(id),
+            name: format!("n{number}"),
+            generation: 1,
+            address: None,
+            facts: Default::default(),
+            state: MemberState::Joined,
+            why: String::new(),
+            phi: None,
+            silent_for: Duration::ZERO,
+            worth_dialling: false,
+        }
+    }
+
+    #[test]
+    fn a_cluster_that_is_full_lets_in_only_whom_it_knows() {
+        let me = Me {
+            cluster: "c".into(),
+            name: "n0".into(),
+            id: member(0).id.to_hex(),
+            generation: 1,
+            listens: ([127, 0, 0, 1], 1).into(),
+            addresses: Vec::new(),
+            socket: "s".into(),
+            loopback_only: false,
+            discovery: Vec::new(),
+            since: 0,
+        };
+        let peer = |number: usize| PeerInfo {
+            id: member(number).id,
+            hello: Hello::new(&format!("n{number}"), 1, Purpose::Node),
+            address: None,
+        };
+        let mut members: Vec<_> = (1..Membership::MOST_NODES - 1).map(member).collect();
+        assert_eq!(refusal(&me, &peer(999), &members), None);
+        members.push(member(998));
+        let why = refusal(&me, &peer(999), &members).expect("it is full");
+        assert!(why.contains("400 nodes"), "{why}");
+        assert_eq!(refusal(&me, &peer(998), &members), None, "it is one of them");
+        assert!(refusal(&me, &PeerInfo { id: member(997).id, ..peer(5) }, &members[..9]).is_some());
+    }
 }

@@ -22,10 +22,16 @@ pub(super) struct Ground {
     pub(super) door: Listener,
     /// For the Unix socket, which is protected by its folder.
     pub(super) local_endpoint: Endpoint,
-    pub(super) local_door: Listener,
+    pub(super) own_door: OwnDoor,
     pub(super) datagrams: UdpSocket,
-    pub(super) claim: Claim,
     pub(super) sockets: Sockets,
+}
+
+/// The Unix socket for this user's clients and hosts, and the daemon's name. They go in this order: once the name is
+/// free, whatever lies at the socket's place is a successor's.
+pub(super) struct OwnDoor {
+    pub(super) door: Listener,
+    pub(super) claim: Claim,
 }
 
 impl Ground {
@@ -63,7 +69,8 @@ impl Ground {
 
         let local_endpoint = Endpoint::new(identity.clone(), Cluster::loopback(&settings.cluster));
         let at = Address::Unix(claim.socket().to_owned());
-        let local_door = local_endpoint.listen(&at).await.map_err(DaemonError::Listen)?;
+        let door_here = local_endpoint.listen(&at).await.map_err(DaemonError::Listen)?;
+        let own_door = OwnDoor { door: door_here, claim };
         let mut discovery: Vec<_> = settings.backends().into_iter().map(|b| word(b).to_owned()).collect();
         if loopback_only {
             discovery.push("sockets".to_owned());
@@ -75,12 +82,12 @@ impl Ground {
             generation,
             listens,
             addresses,
-            socket: claim.socket().to_owned(),
+            socket: own_door.claim.socket().to_owned(),
             loopback_only,
             discovery,
             since: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         };
-        Ok(Self { me, cluster, endpoint, door, local_endpoint, local_door, datagrams, claim, sockets })
+        Ok(Self { me, cluster, endpoint, door, local_endpoint, own_door, datagrams, sockets })
     }
 }
 

@@ -6,11 +6,13 @@
 //! | `state` | what it remembers from start to start |
 //! | `ground` | the names, keys and sockets it stands on |
 //! | `doors` | who is let in |
+//! | `signals` | the signals that tell it to leave |
 //! | `neighbours` | daemons of this user on this machine, found by their sockets |
 mod doors;
 mod ground;
 mod neighbours;
 mod settings;
+mod signals;
 mod state;
 
 pub use settings::{Backend, DaemonError, Settings};
@@ -20,15 +22,14 @@ use std::time::Duration;
 
 use dae_actor::{ActorRef, Registry, Restart, Spawn, Stopped, System};
 use dae_net::{Announcement, CANDIDATES, Discovery, LINK_VERSIONS, Mdns, Membership, Myself, Running, Seeds};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::node_actor::{Me, NodeActor, Setup};
 use crate::protocol::Leave;
-use crate::sockets::Claim;
 use ground::Ground;
 use neighbours::Neighbours;
+use signals::Signals;
 
 /// How long leaving may take before the process ends anyway.
 const LEAVE: Duration = Duration::from_secs(15);
@@ -39,10 +40,10 @@ const MAILBOX: usize = 4096;
 pub struct Daemon {
     node: ActorRef<NodeActor>,
     me: Arc<Me>,
-    /// Dropped in this order: first nobody is told of this node any more, then nobody is let in, then the name is free.
+    /// Dropped in this order: first nobody is told of this node any more, then nobody is let in. With the door for this
+    /// machine the name goes.
     _discovery: Vec<Running>,
     doors: Vec<JoinHandle<()>>,
-    _claim: Claim,
 }
 
 /// Runs a daemon until it is told to leave, by a signal or a client. `ready` is given the line that says so.
@@ -51,18 +52,20 @@ pub struct Daemon {
 /// If it cannot start, or its actor fails.
 pub fn run(settings: &Settings, ready: impl FnOnce(&str)) -> Result<(), DaemonError> {
     let ran = System::run(async |mut system| {
-        let daemon = Daemon::start(&mut system, settings).await?;
-        ready(&daemon.line());
-        let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-        let (Ok(mut terminate), Ok(mut interrupt)) = signals else {
-            return Err(no_signals());
+        // Before anything is there that would have to be cleared away.
+        let mut signals = Signals::listen()?;
+        let daemon = tokio::select! {
+            daemon = Box::pin(Daemon::start(&mut system, settings)) => daemon?,
+            () = signals.leave() => return Ok(()),
         };
+        ready(&daemon.line());
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-            stopped = daemon.node.stopped() => return ended(stopped),
+            () = signals.leave() => daemon.leave().await,
+            stopped = daemon.node.stopped() => {
+                daemon.close().await;
+                ended(stopped)
+            }
         }
-        daemon.leave().await
     });
     ran.map_err(|error| DaemonError::Io { what: "no runtime".into(), error })?
 }
@@ -73,7 +76,7 @@ impl Daemon {
     /// # Errors
     /// If what it is told does not go together, or the system refuses something.
     pub async fn start(system: &mut System, settings: &Settings) -> Result<Self, DaemonError> {
-        let Ground { me, cluster, endpoint, door, local_endpoint, local_door, datagrams, claim, sockets } =
+        let Ground { me, cluster, endpoint, door, local_endpoint, own_door, datagrams, sockets } =
             Ground::prepare(settings).await?;
         let me = Arc::new(me);
         let id = endpoint.identity.id();
@@ -103,7 +106,7 @@ impl Daemon {
             discovery.push(backend.start(announcement.clone(), finds.clone())?);
         }
         if me.loopback_only {
-            let own = claim.socket().to_owned();
+            let own = own_door.claim.socket().to_owned();
             let neighbours = Neighbours { sockets, own, endpoint: local_endpoint.clone() };
             discovery.push(Box::new(neighbours).start(announcement, finds)?);
         }
@@ -115,6 +118,7 @@ impl Daemon {
             registry: registry.clone(),
             membership,
             found,
+            stderr: settings.stderr.clone(),
         };
         // It is never made anew, since its connections would be gone: a panic ends the daemon, which says so.
         let mut setup = Some(setup);
@@ -125,9 +129,9 @@ impl Daemon {
         registry.publish(&node).map_err(|error| DaemonError::Failed { cause: error.to_string() })?;
         let doors = vec![
             doors::others(door, endpoint, me.clone(), members, registry.clone(), node.clone()),
-            doors::own(local_door, local_endpoint, me.clone(), registry, node.clone()),
+            doors::own(own_door, local_endpoint, me.clone(), registry, node.clone()),
         ];
-        Ok(Self { node, me, _discovery: discovery, doors, _claim: claim })
+        Ok(Self { node, me, _discovery: discovery, doors })
     }
 
     /// What is said once it is ready.
@@ -160,9 +164,22 @@ impl Daemon {
     pub async fn leave(self) -> Result<(), DaemonError> {
         // Whether it is told or has stopped already, it stops.
         drop(self.node.tell(Leave {}));
-        match tokio::time::timeout(LEAVE, self.node.stopped()).await {
+        let stopped = tokio::time::timeout(LEAVE, self.node.stopped()).await;
+        self.close().await;
+        match stopped {
             Ok(stopped) => ended(stopped),
             Err(_) => Err(DaemonError::Failed { cause: format!("it did not end within {LEAVE:?}") }),
+        }
+    }
+}
+
+impl Daemon {
+    /// Lets nobody in any more, and gives the name back.
+    async fn close(mut self) {
+        self.doors.iter().for_each(JoinHandle::abort);
+        for door in std::mem::take(&mut self.doors) {
+            // It ends by being aborted.
+            let _ = door.await;
         }
     }
 }
@@ -178,11 +195,6 @@ fn ended(stopped: Stopped) -> Result<(), DaemonError> {
         Stopped::InOrder => Ok(()),
         other => Err(DaemonError::Failed { cause: other.to_string() }),
     }
-}
-
-fn no_signals() -> DaemonError {
-    let error = std::io::Error::other("the system gives none");
-    DaemonError::Io { what: "signals cannot be waited for".into(), error }
 }
 
 fn start_with(backend: Backend, settings: &Settings) -> Result<Box<dyn Discovery>, DaemonError> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use dae_net::{DiscoveryError, InterfaceError, KeyError, LinkError, MembershipError};
 
-use crate::SocketError;
+use crate::{SocketError, Stderr};
 
 /// A way to find other nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct Settings {
     pub runtime_dir: Option<PathBuf>,
     /// The folder for identities, in place of the user's state folder.
     pub state_dir: Option<PathBuf>,
+    /// Where people are told what happens, at once; without it, only those who ask are told.
+    pub stderr: Option<Stderr>,
 }
 
 /// Why a daemon did not start, or ended.

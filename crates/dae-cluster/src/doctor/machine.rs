@@ -4,11 +4,13 @@ use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use dae_actor::System;
 use dae_net::{ClusterKey, Interface, advertised};
 use rustix::process::{Resource, getrlimit};
 
 use super::Finding;
 use crate::Sockets;
+use crate::client::Client;
 
 /// A node needs a few files for each peer, each client and each host.
 const FEW_FILES: u64 = 1024;
@@ -33,14 +35,15 @@ pub(super) fn key(file: Option<&Path>) -> Finding {
 
 pub(super) fn sockets(cluster: &str) -> Finding {
     let topic = "daemon";
-    let made =
-        Sockets::of(cluster).and_then(|sockets| sockets.make().map(Path::to_owned).map(|at| (at, sockets)));
-    match made {
+    match Sockets::of(cluster).and_then(|sockets| sockets.look().map(|()| sockets)) {
         Err(error) => Finding::error(topic, error.to_string(), "as it says"),
-        Ok((at, sockets)) => match sockets.names() {
+        Ok(sockets) => match sockets.names() {
             none if none.is_empty() => Finding::ok(
                 topic,
-                format!("none of cluster {cluster} runs here; {} can hold its socket", at.display()),
+                format!(
+                    "none of cluster {cluster} runs here; {} can hold its socket",
+                    sockets.folder().display()
+                ),
             ),
             names => {
                 Finding::ok(topic, format!("of cluster {cluster} on this machine: {}", names.join(", ")))
@@ -49,7 +52,28 @@ pub(super) fn sockets(cluster: &str) -> Finding {
     }
 }
 
-pub(super) fn port(listen: Option<SocketAddr>) -> Finding {
+/// Where the daemons of the cluster on this machine listen, by their names.
+pub(super) fn running(cluster: &str) -> Vec<(String, SocketAddr)> {
+    let names = Sockets::of(cluster).map(|sockets| sockets.names()).unwrap_or_default();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let asked = System::run(async |_| {
+        let mut found = Vec::new();
+        for name in names {
+            // Whoever does not answer listens nowhere that matters.
+            if let Ok(client) = Client::connect(cluster, Some(&name)).await
+                && let Ok(status) = client.status().await
+            {
+                found.push((name, status.listens));
+            }
+        }
+        found
+    });
+    asked.unwrap_or_default()
+}
+
+pub(super) fn port(listen: Option<SocketAddr>, running: &[(String, SocketAddr)]) -> Finding {
     let topic = "ports";
     let at = listen.unwrap_or(SocketAddr::from(([0, 0, 0, 0], 0)));
     let bound = TcpListener::bind(at).and_then(|tcp| {
@@ -61,6 +85,12 @@ pub(super) fn port(listen: Option<SocketAddr>) -> Finding {
             Finding::ok(topic, "TCP and UDP can be bound; a free port is chosen at each start")
         }
         Ok(at) => Finding::ok(topic, format!("{at} is free for TCP and UDP")),
+        Err(_) if let Some((name, own)) = running.iter().find(|(_, own)| own.port() == at.port()) => {
+            Finding::ok(
+                topic,
+                format!("{at} is taken by {name}, this cluster's daemon here, which listens at {own}"),
+            )
+        }
         Err(error) => Finding::error(
             topic,
             format!("{at} cannot be bound for TCP and UDP: {error}"),
@@ -150,11 +180,19 @@ mod tests {
     #[test]
     fn a_port_that_is_taken_is_an_error() {
         let taken = TcpListener::bind("127.0.0.1:0").expect("bound");
-        let finding = port(taken.local_addr().ok());
+        let finding = port(taken.local_addr().ok(), &[]);
         assert!(finding.verdict == Verdict::Error && finding.what.contains("127.0.0.1:"), "{finding:?}");
-        assert_eq!(port(None).verdict, Verdict::Ok);
+        assert_eq!(port(None, &[]).verdict, Verdict::Ok);
         let udp_only = UdpSocket::bind("127.0.0.1:0").expect("bound");
-        assert_eq!(port(udp_only.local_addr().ok()).verdict, Verdict::Error);
+        assert_eq!(port(udp_only.local_addr().ok(), &[]).verdict, Verdict::Error);
+    }
+
+    #[test]
+    fn a_port_that_the_own_daemon_has_is_fine() {
+        let taken = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let at = taken.local_addr().expect("an address");
+        let finding = port(Some(at), &[("n1".into(), at)]);
+        assert!(finding.verdict == Verdict::Ok && finding.what.contains("n1"), "{finding:?}");
     }
 
     #[test]

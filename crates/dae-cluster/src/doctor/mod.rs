@@ -72,7 +72,7 @@ pub struct Examined {
 pub fn examine(examined: &Examined) -> Vec<Finding> {
     let mut found = vec![machine::key(examined.key_file.as_deref())];
     found.push(machine::sockets(&examined.cluster));
-    found.push(machine::port(examined.listen));
+    found.push(machine::port(examined.listen, &machine::running(&examined.cluster)));
     let (addresses, finding) = machine::addresses(examined.iface.as_deref());
     found.push(finding);
     found.push(multicast::listen(&addresses));

@@ -30,8 +30,12 @@ pub(crate) struct Order {
 /// What happens to the hosts of a job, each named by its index.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Input {
-    /// Its node cannot start it, or cannot be reached.
+    /// Its node says that it did not start it.
     NotStarted(usize, String),
+    /// Its node was told to start or to begin it and has not answered: it may be there or not.
+    Unconfirmed(usize, String),
+    /// Its node has heard that it is to be killed.
+    KillHeard(usize),
     /// It is ready.
     Enlisted(usize, Box<Enlist>),
     /// It says how its part ended.
@@ -51,11 +55,12 @@ impl Input {
     fn plain(self) -> Self {
         match self {
             Self::NotStarted(index, why) => Self::NotStarted(index, cause(&why)),
+            Self::Unconfirmed(index, why) => Self::Unconfirmed(index, cause(&why)),
             Self::Done(index, outcome) => Self::Done(index, outcome.plain()),
             Self::Exited(index, how) => Self::Exited(index, cause(&how)),
             Self::NodeLeft(node, why) => Self::NodeLeft(node, cause(&why)),
             Self::Stop { why, now } => Self::Stop { why: cause(&why), now },
-            Self::Enlisted(..) | Self::Tick => self,
+            Self::Enlisted(..) | Self::KillHeard(_) | Self::Tick => self,
         }
     }
 }
@@ -77,6 +82,9 @@ struct Seat {
     asked: bool,
     killed: bool,
     gone: bool,
+    /// Nobody knows whether it is there: when it is to be killed next, until its node has heard that, or has left. That
+    /// goes on when the job is over.
+    unconfirmed: Option<Instant>,
 }
 
 /// Where a job is.
@@ -126,20 +134,31 @@ impl Engine {
         matches!(self.phase, Phase::Ended(_))
     }
 
-    /// Takes one input; what it names that does not exist is ignored, and so is everything after the end.
+    /// Whether there may be hosts of it that nobody knows about.
+    pub(crate) fn has_unconfirmed(&self) -> bool {
+        self.seats.iter().any(|seat| seat.unconfirmed.is_some())
+    }
+
+    /// Takes one input; what it names that does not exist is ignored. After the end, only hosts that may be left matter.
     pub(crate) fn take(&mut self, input: Input, now: Instant) -> Vec<Action> {
+        self.confirm(&input);
         if self.is_over() {
-            return Vec::new();
+            return self.kill_unconfirmed(now);
         }
         let mut actions = match input.plain() {
             Input::NotStarted(index, why) => {
                 self.gone(index);
                 let why = format!("{} could not start its host: {why}", self.node(index));
-                // An answer may have been lost, and the host be there.
-                let mut actions = vec![Action::End { index, why: why.clone(), kill: true }];
-                actions.extend(self.fail(index, why, 1, None, now));
-                actions
+                self.fail(index, why, 1, None, now)
             }
+            Input::Unconfirmed(index, why) => {
+                if let Some(seat) = self.seats.get_mut(index).filter(|seat| !seat.gone) {
+                    seat.unconfirmed = Some(now);
+                }
+                let why = format!("{} did not answer when its host was to begin: {why}", self.node(index));
+                self.fail(index, why, 1, None, now)
+            }
+            Input::KillHeard(_) => Vec::new(),
             Input::Enlisted(index, enlist) => self.enlisted(index, enlist, now),
             Input::Done(index, outcome) => self.done(index, outcome, now),
             Input::Exited(index, how) => self.exited(index, &format!("{how}, without having said why"), now),
@@ -151,8 +170,35 @@ impl Engine {
             Input::Tick => Vec::new(),
         };
         actions.extend(self.time(now));
+        actions.extend(self.kill_unconfirmed(now));
         if self.seats.iter().all(|seat| seat.gone) {
             self.phase = Phase::Ended(self.outcome().plain());
+        }
+        actions
+    }
+
+    /// Learns that a host of which nobody knew is gone, or will be.
+    fn confirm(&mut self, input: &Input) {
+        let index = match input {
+            Input::KillHeard(index) | Input::Exited(index, _) => Some(*index),
+            Input::NodeLeft(node, _) => self.order.nodes.iter().position(|name| name == node),
+            _ => None,
+        };
+        let seat = index.and_then(|index| self.seats.get_mut(index));
+        if let Some(seat) = seat
+            && seat.unconfirmed.take().is_some()
+        {
+            seat.gone = true;
+        }
+    }
+
+    fn kill_unconfirmed(&mut self, now: Instant) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (index, seat) in self.seats.iter_mut().enumerate() {
+            if seat.unconfirmed.is_some_and(|due| due <= now) {
+                seat.unconfirmed = Some(now + AGAIN);
+                actions.push(Action::End { index, why: "its job is over".into(), kill: true });
+            }
         }
         actions
     }
@@ -271,8 +317,9 @@ impl Engine {
         }
         let kill_at = now + self.order.grace;
         self.phase = Phase::Ending { why: why.into(), kill_at, again: kill_at };
+        let there = self.seats.iter_mut().enumerate();
         let there =
-            self.seats.iter_mut().enumerate().filter(|(_, seat)| !seat.gone && seat.outcome.is_none());
+            there.filter(|(_, seat)| !seat.gone && seat.outcome.is_none() && seat.unconfirmed.is_none());
         let end = |(index, seat): (usize, &mut Seat)| {
             seat.asked = true;
             Action::End { index, why: why.into(), kill: false }
@@ -294,6 +341,7 @@ impl Engine {
             Phase::Ending { kill_at, .. } if now >= *kill_at + KILL => {
                 for (index, seat) in self.seats.iter_mut().enumerate().filter(|(_, seat)| !seat.gone) {
                     seat.gone = true;
+                    seat.unconfirmed.get_or_insert(now);
                     let node = &self.order.nodes[index];
                     let cause = format!("{node} does not answer: whether its host has ended is not known");
                     self.first.offer(index, cause, 3, None);
@@ -303,7 +351,8 @@ impl Engine {
             Phase::Ending { why, kill_at, again } if now >= *kill_at && now >= *again => {
                 *again = now + AGAIN;
                 let mut actions = Vec::new();
-                for (index, seat) in self.seats.iter_mut().enumerate().filter(|(_, seat)| !seat.gone) {
+                let there = self.seats.iter_mut().enumerate();
+                for (index, seat) in there.filter(|(_, seat)| !seat.gone && seat.unconfirmed.is_none()) {
                     seat.killed = true;
                     actions.push(Action::End { index, why: why.clone(), kill: true });
                 }

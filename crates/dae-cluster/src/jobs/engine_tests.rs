@@ -218,10 +218,43 @@ fn a_host_that_is_never_ready_is_named() {
 fn a_host_that_cannot_be_started_ends_the_others_as_they_enlist() {
     let now = Instant::now();
     let mut job = engine(2, now);
-    assert_eq!(asked(&job.take(Input::NotStarted(1, "no such file".into()), now)), [(1, true), (0, false)]);
+    assert_eq!(asked(&job.take(Input::NotStarted(1, "no such file".into()), now)), [(0, false)]);
     assert_eq!(asked(&job.take(enlist(0, "a"), now)), [(0, false)]);
     job.take(exit(0), now);
     assert_eq!(cause(&job), "n2 could not start its host: no such file");
+}
+
+#[test]
+fn a_host_that_may_be_there_is_killed_until_its_node_has_heard_it() {
+    let now = Instant::now();
+    let mut job = running(2, now);
+    let lost = Input::Unconfirmed(1, "the link ended".into());
+    assert_eq!(asked(&job.take(lost, now)), [(0, false), (1, true)]);
+    assert_eq!(job.take(Input::Tick, now + AGAIN / 2), []);
+    assert_eq!(asked(&job.take(Input::Tick, now + AGAIN)), [(1, true)]);
+    job.take(exit(0), now + AGAIN);
+    assert!(!job.is_over() && job.has_unconfirmed());
+    assert_eq!(job.take(Input::KillHeard(1), now + AGAIN), []);
+    assert_eq!(cause(&job), "n2 did not answer when its host was to begin: the link ended");
+    assert!(!job.has_unconfirmed());
+    assert_eq!(job.take(Input::Tick, now + 9 * AGAIN), []);
+}
+
+#[test]
+fn a_host_that_may_be_left_is_killed_after_its_job_is_over() {
+    let now = Instant::now();
+    for end in [Input::KillHeard(1), Input::NodeLeft("n2".into(), "silence".into())] {
+        let mut job = running(2, now);
+        job.take(Input::Stop { why: "x".into(), now: true }, now);
+        job.take(exit(0), now);
+        let later = now + KILL;
+        assert_eq!(asked(&job.take(Input::Tick, later)), [(1, true)]);
+        assert!(job.is_over() && job.has_unconfirmed());
+        assert_eq!(asked(&job.take(Input::Tick, later + AGAIN)), [(1, true)]);
+        job.take(end, later + AGAIN);
+        assert!(!job.has_unconfirmed());
+        assert_eq!(job.take(Input::Tick, later + 9 * AGAIN), []);
+    }
 }
 
 #[test]
@@ -240,6 +273,7 @@ fn whatever_is_said_the_news_of_a_job_fit_into_a_message() {
     let long = || "ä\u{1b}\n".repeat(30_000);
     let inputs = [
         Input::NotStarted(0, long()),
+        Input::Unconfirmed(0, long()),
         Input::Done(0, failed(&long(), None)),
         Input::Done(0, Outcome::Stopped { why: long() }),
         Input::Exited(0, long()),
@@ -263,6 +297,8 @@ fn any_input() -> impl Strategy<Value = Input> {
     let index = 0usize..4;
     prop_oneof![
         (index.clone()).prop_map(|i| Input::NotStarted(i, "x".into())),
+        (index.clone()).prop_map(|i| Input::Unconfirmed(i, "x".into())),
+        (index.clone()).prop_map(Input::KillHeard),
         (index.clone()).prop_map(|i| enlist(i, "a")),
         (index.clone(), 0usize..3, prop::option::of(0u32..9)).prop_map(|(i, kind, blames)| {
             let outcomes = [Outcome::Done, Outcome::Stopped { why: "s".into() }, failed("f", blames)];
@@ -294,5 +330,9 @@ proptest! {
         job.take(Input::Tick, now + GRACE);
         job.take(Input::Tick, now + GRACE + KILL);
         prop_assert!(job.is_over());
+        for index in 0..3 {
+            job.take(Input::KillHeard(index), now + GRACE + KILL);
+        }
+        prop_assert!(!job.has_unconfirmed());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::HomeJob;
 use super::engine::{Action, Engine, Input, Order};
+use super::questions::answer;
 use crate::placement::place;
 use crate::protocol::NodeInfo;
 use crate::protocol::hosts::JobKey;
@@ -9,7 +10,8 @@ use crate::protocol::jobs::{
     Assign, EndHost, HostNews, NewsAnswer, RunAnswer, RunJob, StartAnswer, StartHost,
 };
 use crate::{NodeActor, check_name};
-use dae_actor::{Context, Handler, Message, Reply, reply};
+use dae_actor::{ActorRef, Context, Handler, Message, Reply, reply};
+use dae_net::to_hex;
 use std::io::Read;
 use std::time::{Duration, Instant};
 use tokio::time::sleep_until;
@@ -18,6 +20,10 @@ use tokio::time::sleep_until;
 const MOST_JOBS: usize = 64;
 /// Jobs that have ended and are remembered.
 const REMEMBERED: usize = 32;
+/// Bytes of the logs of all jobs that have ended; those of the latest come first.
+const ENDED_LOGS: usize = 16 << 20;
+/// Bytes of any log that are kept, however many came after it.
+const LEAST_LOG: usize = 64 << 10;
 /// The longest topology, in bytes: it travels with the assignment.
 const TOPOLOGY: usize = 32 << 10;
 /// The longest path, in bytes: the kernel's bound.
@@ -125,7 +131,7 @@ impl NodeActor {
             grace: Duration::from_millis(run.grace_ms).min(GRACE),
         };
         let tokens: Vec<String> =
-            placed.iter().map(|_| secret().map(|s| hex(&s))).collect::<Result<_, _>>()?;
+            placed.iter().map(|_| secret().map(|s| to_hex(&s))).collect::<Result<_, _>>()?;
         self.forget_old();
         let home = HomeJob::new(job.clone(), self.me.name.clone(), Engine::new(order, now), now);
         self.jobs.homes.insert(job.clone(), home);
@@ -140,9 +146,14 @@ impl NodeActor {
                 cwd: run.cwd.clone(),
                 threads: run.demand.workers_per_node.saturating_mul(run.demand.threads_per_worker),
             };
-            self.ask_host(&job, index, start, context, move |answer| match answer {
-                Ok(StartAnswer::Started { .. }) => None,
-                Ok(StartAnswer::Refused { why }) | Err(why) => Some(Input::NotStarted(index, why)),
+            let asked = answer(self.host_node(&job, index, context), start, ANSWER);
+            let job = job.clone();
+            context.spawn(asked, move |actor, answer, context| match answer {
+                Ok(StartAnswer::Started { .. }) => {}
+                Ok(StartAnswer::Refused { why }) => {
+                    actor.input(&job, Input::NotStarted(index, why), context);
+                }
+                Err(why) => actor.input(&job, Input::Unconfirmed(index, why), context),
             });
         }
         self.tick_jobs(context);
@@ -152,32 +163,44 @@ impl NodeActor {
     /// Tells the job's engine, and does what it says.
     pub(super) fn input(&mut self, job: &str, input: Input, context: &mut Context<'_, Self>) {
         let now = Instant::now();
-        let Some(home) = self.jobs.homes.get_mut(job).filter(|home| !home.engine.is_over()) else { return };
+        let Some(home) = self.jobs.homes.get_mut(job) else { return };
         let before = home.engine.state();
+        let was_over = home.engine.is_over();
         let actions = home.engine.take(input, now);
         let state = home.engine.state();
-        if home.engine.is_over() {
+        let ended = home.engine.is_over() && !was_over;
+        if ended {
             home.log.close();
             tracing::info!(job, outcome = ?state, "job ended");
         }
         if state != before {
             home.tell();
         }
+        if ended {
+            bound_logs(self.jobs.homes.values_mut());
+        }
         for action in actions {
             match action {
                 Action::Assign(index, assignment) => {
                     let assign = Assign { job: job.into(), assignment: *assignment };
                     self.ask_host(job, index, assign, context, move |answer| {
-                        answer.err().map(|why| Input::NotStarted(index, why))
+                        answer.err().map(|why| Input::Unconfirmed(index, why))
                     });
                 }
                 Action::End { index, why, kill } => {
                     // One that does not hear it is told again, and given up at last: by the engine.
                     let end = EndHost { job: job.into(), why, kill };
-                    self.ask_host(job, index, end, context, |_| None);
+                    self.ask_host(job, index, end, context, move |answer| {
+                        answer.ok().filter(|()| kill).map(|()| Input::KillHeard(index))
+                    });
                 }
             }
         }
+    }
+
+    /// The daemon of a job's host.
+    fn host_node(&self, job: &str, index: usize, context: &Context<'_, Self>) -> Option<ActorRef<Self>> {
+        self.reach(self.jobs.homes.get(job)?.engine.order().nodes.get(index)?, context)
     }
 
     /// Asks the daemon of a job's host, and tells the engine what comes of it.
@@ -191,8 +214,7 @@ impl NodeActor {
     ) where
         Self: Handler<M>,
     {
-        let node = self.jobs.homes.get(job).and_then(|home| home.engine.order().nodes.get(index).cloned());
-        let there = node.as_ref().and_then(|node| self.reach(node, context));
+        let there = self.host_node(job, index, context);
         let asked = async move {
             match there {
                 Some(there) => there.ask(message, ANSWER).await.map_err(|error| error.to_string()),
@@ -241,10 +263,29 @@ impl NodeActor {
         if check_name("job", &name).is_err() {
             name = "job".into();
         }
-        let bits = hex(random);
         let taken = |id: &String| self.jobs.homes.contains_key(id) || self.jobs.hosts.contains_key(id);
-        let ids = (4..=16).map(|digits| format!("{name}-{}", bits.get(..digits).unwrap_or(&bits)));
-        ids.into_iter().find(|id| !taken(id)).unwrap_or_else(|| format!("{name}-{bits:.20}"))
+        let letters = letters(random);
+        // 35 bits; more of them where a job of this name has those.
+        let mut ids = (7..letters.len()).map(|many| format!("{name}-{letters:.many$}"));
+        ids.find(|id| !taken(id)).unwrap_or_else(|| format!("{name}-{letters}"))
+    }
+}
+
+/// Random bytes as letters and digits that are easy to type and hard to take for each other, 5 bits each (Crockford's
+/// base 32).
+fn letters(random: &[u8]) -> String {
+    const EASY: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    random.iter().map(|byte| char::from(EASY[usize::from(byte % 32)])).take(20).collect()
+}
+
+/// Bounds what the logs of jobs that have ended take together.
+fn bound_logs<'a>(homes: impl Iterator<Item = &'a mut HomeJob>) {
+    let mut ended: Vec<_> = homes.filter(|home| home.engine.is_over()).collect();
+    ended.sort_by_key(|home| std::cmp::Reverse(home.began));
+    let mut left = ENDED_LOGS;
+    for home in ended {
+        home.log.shrink(left.max(LEAST_LOG));
+        left = left.saturating_sub(home.log.bytes());
     }
 }
 
@@ -254,6 +295,41 @@ fn random() -> std::io::Result<[u8; 32]> {
     Ok(bytes)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_logs_of_ended_jobs_are_bounded_together_and_the_latest_keep_most() {
+        let start = Instant::now();
+        let homes = (0..REMEMBERED as u64).map(|number| {
+            let now = start + Duration::from_secs(number);
+            let order = Order {
+                nodes: vec!["n1".into()],
+                topology: String::new(),
+                run_dir: None,
+                resume: false,
+                job_key: JobKey([0; 32]),
+                grace: GRACE,
+            };
+            let mut home = HomeJob::new(format!("j{number}"), "n1".into(), Engine::new(order, now), now);
+            let line = "x".repeat(2_000);
+            (0..1_500).for_each(|_| home.log.push("n1", &line, now));
+            home.engine.take(Input::NotStarted(0, "x".into()), now);
+            home
+        });
+        let mut homes: Vec<_> = homes.collect();
+        let whole = homes[0].log.bytes();
+        bound_logs(homes.iter_mut());
+        let bytes: Vec<_> = homes.iter().map(|home| home.log.bytes()).collect();
+        assert!(bytes.iter().sum::<usize>() <= ENDED_LOGS + REMEMBERED * LEAST_LOG, "{bytes:?}");
+        assert_eq!(bytes[REMEMBERED - 1], whole, "the latest");
+        assert!(bytes[0] > LEAST_LOG / 2, "the oldest keeps its end");
+    }
+
+    #[test]
+    fn ids_are_of_letters_that_nobody_takes_for_others() {
+        let letters = letters(&std::array::from_fn::<u8, 32, _>(|at| (at * 37) as u8));
+        assert_eq!(letters, "05afmsy38djqw16bgntz");
+    }
 }

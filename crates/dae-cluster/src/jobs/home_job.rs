@@ -126,6 +126,6 @@ impl HomeJob {
 
     /// Whether time matters to it.
     pub(crate) fn lives(&self) -> bool {
-        !self.engine.is_over() || !self.followers.is_empty()
+        !self.engine.is_over() || self.engine.has_unconfirmed() || !self.followers.is_empty()
     }
 }

@@ -2,19 +2,17 @@
 
 use super::{LocalHost, Outbox};
 use crate::host_process::HostProcess;
+use crate::protocol::BulkPlace;
 use crate::protocol::hosts::{Enlist, Enlisted, HostDone, HostProgress};
 use crate::protocol::jobs::{Assign, EndHost, HostNews, NewsAnswer, StartAnswer, StartHost};
 use crate::{HostActor, NodeActor, check_name};
-use dae_actor::{ActorRef, Context, Handler, Message, Reply, reply};
-use std::net::{IpAddr, Ipv4Addr};
+use dae_actor::{ActorRef, Context, Handler, Message, Reply, ReplyTo, reply};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep_until;
 
 /// Hosts of one daemon at most.
 const MOST_HOSTS: usize = 64;
-/// Addresses of a host's bulk listener at most.
-const ADDRESSES: usize = 16;
 /// Characters of a SHA-256 in hex.
 const SHA256: usize = 64;
 /// Lines are gathered for so long before they are sent.
@@ -61,11 +59,13 @@ impl Handler<HostConnected> for NodeActor {
 }
 
 impl Handler<StartHost> for NodeActor {
-    fn handle(&mut self, start: StartHost, context: &mut Context<'_, Self>) -> StartAnswer {
-        match self.start_host(start, context) {
-            Ok(pid) => StartAnswer::Started { pid },
-            Err(why) => StartAnswer::Refused { why },
+    fn handle(&mut self, start: StartHost, context: &mut Context<'_, Self>) -> Reply<StartAnswer> {
+        let (to, reply) = reply(Self::NAME);
+        match self.may_start(&start) {
+            Ok(()) => self.start_host(start, to, context),
+            Err(why) => to.send(StartAnswer::Refused { why }),
         }
+        reply
     }
 }
 
@@ -76,7 +76,9 @@ impl Handler<Enlist> for NodeActor {
         match self.jobs.hosts.get_mut(&enlist.job).filter(|host| host.start.token == enlist.token) {
             None => to.send(refuse("this daemon has started no host with this token for such a job")),
             Some(LocalHost { ending: Some(why), .. }) => to.send(refuse(why)),
-            Some(_) if enlist.bulk_addresses.len() > ADDRESSES || enlist.program_sha256.len() > SHA256 => {
+            Some(_)
+                if enlist.bulk_addresses.len() > BulkPlace::MOST || enlist.program_sha256.len() > SHA256 =>
+            {
                 to.send(refuse("it says more of itself than news of it can hold"));
             }
             Some(host) if host.waiting.is_some() => to.send(refuse("it has enlisted before")),
@@ -123,7 +125,7 @@ impl Handler<EndHost> for NodeActor {
 }
 
 impl NodeActor {
-    fn start_host(&mut self, start: StartHost, context: &mut Context<'_, Self>) -> Result<u32, String> {
+    fn may_start(&self, start: &StartHost) -> Result<(), String> {
         check_name("job", &start.job).map_err(|error| error.to_string())?;
         if self.jobs.leaving {
             return Err("it is leaving the cluster".into());
@@ -138,22 +140,33 @@ impl NodeActor {
         if free < start.threads {
             return Err(format!("{} cores are wanted, and {free} are free by now", start.threads));
         }
-        let bulk = self.me.addresses.first().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |address| address.ip());
+        Ok(())
+    }
+
+    /// Starts a host, and answers when it runs. From now on it has its cores, and can be ended.
+    fn start_host(&mut self, start: StartHost, to: ReplyTo<StartAnswer>, context: &mut Context<'_, Self>) {
+        let bulk = BulkPlace::of(self.me.listens.ip(), &self.me.addresses);
         let outbox = Rc::<Outbox>::default();
-        let (process, watched) = HostProcess::start(&start, &self.me.socket, bulk, outbox.clone())
-            .map_err(|error| error.to_string())?;
-        let (pid, job) = (process.id(), start.job.clone());
-        tracing::info!(job, pid, home = start.home, "host started");
-        context.spawn(watched, {
-            let (job, outbox) = (job.clone(), outbox.clone());
-            move |_, how, _| {
+        let (process, starting) = HostProcess::start(&start, &self.me.socket, &bulk, outbox.clone());
+        let (job, home) = (start.job.clone(), start.home.clone());
+        self.jobs.hosts.insert(job.clone(), LocalHost::new(start, process, outbox.clone()));
+        context.spawn(starting, move |node, started, context| {
+            let watched = match started {
+                Ok(watched) => watched,
+                Err(error) => {
+                    node.jobs.hosts.remove(&job);
+                    return to.send(StartAnswer::Refused { why: error.to_string() });
+                }
+            };
+            let pid = watched.id();
+            tracing::info!(job, pid, home, "host started");
+            to.send(StartAnswer::Started { pid });
+            node.hand_on(job.clone(), context);
+            context.spawn(watched.run(), move |_, how, _| {
                 tracing::info!(job, pid, how, "host ended");
                 outbox.note(|said| said.exited = Some(how));
-            }
+            });
         });
-        self.jobs.hosts.insert(job.clone(), LocalHost::new(start, process, outbox));
-        self.hand_on(job, context);
-        Ok(pid)
     }
 
     /// Waits for what a host has to say, and sends it home; and so on until it has ended.

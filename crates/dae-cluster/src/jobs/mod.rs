@@ -42,7 +42,7 @@ const LEAVE: Duration = Duration::from_secs(8);
 const KILL: Duration = Duration::from_millis(1_500);
 
 /// A host that is ending: its process, how that ended, and something that goes when home was told.
-type Ending = (rustix::process::Pid, watch::Receiver<Option<String>>, watch::Receiver<()>);
+type Ending = (Option<rustix::process::Pid>, watch::Receiver<Option<String>>, watch::Receiver<()>);
 
 /// The jobs and hosts a daemon looks after.
 #[derive(Default)]
@@ -103,8 +103,8 @@ impl NodeActor {
             };
             if timeout(LEAVE, all(&mut ends)).await.is_err() {
                 for (pid, ended, _) in &ends {
-                    if ended.borrow().is_none() {
-                        host_process::kill_group(*pid);
+                    if let Some(pid) = pid.filter(|_| ended.borrow().is_none()) {
+                        host_process::kill_group(pid);
                     }
                 }
                 let _ = timeout(KILL, all(&mut ends)).await;

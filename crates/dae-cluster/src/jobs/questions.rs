@@ -3,7 +3,7 @@
 use crate::NodeActor;
 use crate::protocol::hosts::{ActorLine, ListActors};
 use crate::protocol::jobs::{
-    ActorRows, ActorsOf, Follow, JobRows, ListJobs, News, ProcessActors, StopAnswer, StopJob,
+    ActorRows, ActorsOf, Follow, JobRows, ListJobs, Missing, News, ProcessActors, StopAnswer, StopJob,
 };
 use dae_actor::{ActorRef, Context, Handler, Message, Reply, ReplyTo, reply};
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ impl Handler<Follow> for NodeActor {
             }
             None => {
                 let job = message.job.clone();
-                self.pass_on(job, message, to, |why| News::Unknown { why }, context);
+                self.pass_on(job, message, to, News::Missing, context);
             }
         }
         reply
@@ -47,7 +47,7 @@ impl Handler<StopJob> for NodeActor {
             }
             None => {
                 let job = message.job.clone();
-                self.pass_on(job, message, to, |why| StopAnswer::Unknown { why }, context);
+                self.pass_on(job, message, to, StopAnswer::Missing, context);
             }
         }
         reply
@@ -63,12 +63,7 @@ impl Handler<ListJobs> for NodeActor {
             JobRows { jobs: homes.into_iter().map(|home| home.row()).collect(), silent: Vec::new() };
         if message.everywhere {
             self.ask_others(ListJobs { everywhere: false }, context, move |answers, _, _| {
-                for (node, answer) in answers {
-                    match answer {
-                        Ok(there) => rows.jobs.extend(there.jobs),
-                        Err(why) => rows.silent.push(format!("{node}: {why}")),
-                    }
-                }
+                merge(&mut rows, answers);
                 rows.jobs.sort_by_key(|row| std::cmp::Reverse(row.age_ms));
                 to.send(rows);
             });
@@ -86,15 +81,7 @@ impl Handler<ActorsOf> for NodeActor {
         if message.everywhere {
             self.ask_others(ActorsOf { everywhere: false }, context, move |answers, _, context| {
                 context.spawn(here, move |_, mut rows, _| {
-                    for (node, answer) in answers {
-                        match answer {
-                            Ok(there) => {
-                                rows.processes.extend(there.processes);
-                                rows.silent.extend(there.silent);
-                            }
-                            Err(why) => rows.silent.push(format!("{node}: {why}")),
-                        }
-                    }
+                    merge(&mut rows, answers);
                     rows.processes.sort_by(|a, b| (&a.node, &a.job).cmp(&(&b.node, &b.job)));
                     to.send(rows);
                 });
@@ -108,6 +95,43 @@ impl Handler<ActorsOf> for NodeActor {
 
 /// What other nodes answered, each by its name.
 type Answers<T> = Vec<(String, Result<T, String>)>;
+
+/// What every node tells of itself, together with those that did not.
+trait Rows {
+    fn add(&mut self, there: Self);
+    fn silent(&mut self) -> &mut Vec<String>;
+}
+
+impl Rows for JobRows {
+    fn add(&mut self, there: Self) {
+        self.jobs.extend(there.jobs);
+        self.silent.extend(there.silent);
+    }
+
+    fn silent(&mut self) -> &mut Vec<String> {
+        &mut self.silent
+    }
+}
+
+impl Rows for ActorRows {
+    fn add(&mut self, there: Self) {
+        self.processes.extend(there.processes);
+        self.silent.extend(there.silent);
+    }
+
+    fn silent(&mut self) -> &mut Vec<String> {
+        &mut self.silent
+    }
+}
+
+fn merge<R: Rows>(rows: &mut R, answers: Answers<R>) {
+    for (node, answer) in answers {
+        match answer {
+            Ok(there) => rows.add(there),
+            Err(why) => rows.silent().push(format!("{node}: {why}")),
+        }
+    }
+}
 
 impl NodeActor {
     /// The actors of this daemon and its hosts.
@@ -168,7 +192,7 @@ impl NodeActor {
             for name in nodes.into_iter().map(|node| node.name).filter(|name| *name != node.me.name) {
                 let there = node.node(&name);
                 let message = message.clone();
-                asks.spawn_local(async move { (name, answer(there, message).await) });
+                asks.spawn_local(async move { (name, answer(there, message, OTHERS).await) });
             }
             let answers = async move {
                 let mut answers = asks.join_all().await;
@@ -185,7 +209,7 @@ impl NodeActor {
         job: String,
         message: M,
         to: ReplyTo<T>,
-        unknown: impl FnOnce(String) -> T + 'static,
+        missing: impl FnOnce(Missing) -> T + 'static,
         context: &mut Context<'_, Self>,
     ) where
         M: Message<Reply = Reply<T>>,
@@ -195,7 +219,7 @@ impl NodeActor {
         let host = self.jobs.hosts.get(&job).map(|host| host.start.home.clone());
         let known = host.or_else(|| self.jobs.found.get(&job).cloned()).filter(|home| *home != self.me.name);
         if let Some(home) = known {
-            return self.pass_to(job, home, message, to, unknown, context);
+            return self.pass_to(job, home, message, to, missing, context);
         }
         self.ask_others::<ListJobs, JobRows>(
             ListJobs { everywhere: false },
@@ -205,18 +229,20 @@ impl NodeActor {
                     answer.as_ref().is_ok_and(|rows| rows.jobs.iter().any(|row| row.job == job))
                 };
                 if let Some((home, _)) = answers.iter().find(|(_, answer)| has(answer)) {
-                    return node.pass_to(job, home.clone(), message, to, unknown, context);
+                    return node.pass_to(job, home.clone(), message, to, missing, context);
                 }
                 let silent = answers
                     .iter()
                     .filter_map(|(node, answer)| Some(format!("{node}: {}", answer.as_ref().err()?)));
                 let silent: Vec<_> = silent.collect();
-                let more = if silent.is_empty() {
-                    "see `dae-node jobs`".to_owned()
+                to.send(missing(if silent.is_empty() {
+                    Missing::Unknown { why: format!("no node knows a job {job}; see `dae-node jobs`") }
                 } else {
-                    format!("and these did not answer: {}", silent.join("; "))
-                };
-                to.send(unknown(format!("no node knows a job {job}; {more}")));
+                    let silent = silent.join("; ");
+                    let why =
+                        format!("no node that answers knows a job {job}, and these did not answer: {silent}");
+                    Missing::Unreachable { why }
+                }));
             },
         );
     }
@@ -227,7 +253,7 @@ impl NodeActor {
         home: String,
         message: M,
         to: ReplyTo<T>,
-        unknown: impl FnOnce(String) -> T + 'static,
+        missing: impl FnOnce(Missing) -> T + 'static,
         context: &mut Context<'_, Self>,
     ) where
         M: Message<Reply = Reply<T>>,
@@ -238,10 +264,11 @@ impl NodeActor {
             self.jobs.found.clear();
         }
         self.jobs.found.insert(job.clone(), home.clone());
-        context.spawn(answer(self.node(&home), message), move |node, answer, _| {
+        context.spawn(answer(self.node(&home), message, OTHERS), move |node, answer, _| {
             let answer = answer.unwrap_or_else(|why| {
                 node.jobs.found.remove(&job);
-                unknown(format!("the home of {job}, {home}, does not answer: {why}"))
+                let why = format!("the home of {job}, {home}, does not answer: {why}");
+                missing(Missing::Unreachable { why })
             });
             to.send(answer);
         });
@@ -249,13 +276,17 @@ impl NodeActor {
 }
 
 /// What another daemon says to a question that it answers in a later turn, or why there is no answer.
-async fn answer<M, T>(there: Option<ActorRef<NodeActor>>, message: M) -> Result<T, String>
+pub(super) async fn answer<M, T>(
+    there: Option<ActorRef<NodeActor>>,
+    message: M,
+    patience: Duration,
+) -> Result<T, String>
 where
     M: Message<Reply = Reply<T>>,
     NodeActor: Handler<M>,
     T: Send + 'static,
 {
     let there = there.ok_or("there is no connection to it")?;
-    let reply = there.ask(message, OTHERS).await.map_err(|error| error.to_string())?;
-    reply.within(OTHERS).await.map_err(|error| error.to_string())
+    let reply = there.ask(message, patience).await.map_err(|error| error.to_string())?;
+    reply.within(patience).await.map_err(|error| error.to_string())
 }

@@ -22,7 +22,7 @@ impl Jobs {
             .later::<StopJob, StopAnswer>("stop-job")
             .later::<ListJobs, JobRows>("list-jobs")
             .later::<ActorsOf, ActorRows>("actors-of")
-            .message::<StartHost>("start-host")
+            .later::<StartHost, StartAnswer>("start-host")
             .message::<Assign>("assign")
             .message::<EndHost>("end-host")
             .message::<HostNews>("host-news")
@@ -44,21 +44,17 @@ macro_rules! plain {
 
 plain!(
     RunJob,
-    RunAnswer,
     Follow,
-    News,
     StopJob,
     StopAnswer,
     ListJobs,
     ActorsOf,
     StartHost,
     StartAnswer,
-    Assign,
     EndHost,
     HostNews,
     NewsAnswer,
     Enlist,
-    Enlisted,
     HostProgress,
     HostDone,
     StopHost,
@@ -66,18 +62,27 @@ plain!(
     HostActors,
 );
 
-/// Lists that are more than a header holds travel beside it, each as a part.
+/// Lists that are more than a header holds travel beside it, each as a part. `$here` is where they lie in a message
+/// that has them; others have no parts.
 macro_rules! listed {
-    ($($body:ty: $($list:ident),+;)*) => { $(
+    ($($body:ty: $here:pat => $($list:expr),+;)*) => { $(
         impl Body for $body {
             fn take_parts(&mut self) -> Vec<Vec<u8>> {
-                // Strings and numbers can always be written.
-                vec![$(serde_json::to_vec(&std::mem::take(&mut self.$list)).unwrap_or_default()),+]
+                match self {
+                    // Strings and numbers can always be written.
+                    $here => vec![$(serde_json::to_vec(&std::mem::take(&mut $list)).unwrap_or_default()),+],
+                    #[allow(unreachable_patterns)]
+                    _ => Vec::new(),
+                }
             }
 
             fn give_parts(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
                 let mut parts = parts.into_iter();
-                $(self.$list = list(stringify!($list), parts.next())?;)+
+                match self {
+                    $here => { $($list = list(stringify!($list), parts.next())?;)+ }
+                    #[allow(unreachable_patterns)]
+                    _ => {}
+                }
                 parts.next().map_or(Ok(()), |_| Err("a part too many".into()))
             }
         }
@@ -85,10 +90,14 @@ macro_rules! listed {
 }
 
 listed!(
-    ActorRows: processes;
-    JobRows: jobs, silent;
-    Nodes: nodes;
-    NodeStatus: declined, events;
+    ActorRows: rows => rows.processes;
+    JobRows: rows => rows.jobs, rows.silent;
+    Nodes: answer => answer.nodes;
+    NodeStatus: status => status.declined, status.events;
+    Assign: message => message.assignment.hosts;
+    Enlisted: Enlisted::Assigned(assignment) => assignment.hosts;
+    RunAnswer: RunAnswer::Placed { nodes, .. } => *nodes;
+    News: News::Of(news) => news.lines, news.job.nodes;
 );
 
 fn list<T: DeserializeOwned>(name: &str, part: Option<Vec<u8>>) -> Result<Vec<T>, String> {
@@ -102,6 +111,57 @@ fn list<T: DeserializeOwned>(name: &str, part: Option<Vec<u8>>) -> Result<Vec<T>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::hosts::{Assignment, HostSpot, JobKey};
+    use crate::protocol::jobs::{JobNews, JobRow, JobState, LogLine};
+
+    /// Takes the lists out, looks whether the rest fits into a header, and puts them back.
+    fn travels<B: Body + Clone + PartialEq + std::fmt::Debug>(mut body: B) {
+        let whole = body.clone();
+        let parts = body.take_parts();
+        let header = dae_net::header_of(&body).expect("it can be written").len();
+        // What names message, sender and deadline has room, too.
+        let most = dae_net::Limits::default().header_bytes as usize - (4 << 10);
+        assert!(header <= most, "{header} bytes of header");
+        body.give_parts(parts).expect("its own");
+        assert_eq!(body, whole);
+        body.take_parts();
+        assert!(body.give_parts(vec![Vec::new(); 9]).is_err(), "parts that are none of its");
+    }
+
+    #[test]
+    fn a_job_of_a_thousand_hosts_travels() {
+        let name = |n: usize| format!("{n:0>64}");
+        let nodes: Vec<_> = (0..1_000).map(name).collect();
+        let spot = |node: &String| HostSpot {
+            node: node.clone(),
+            identity: [255; 32],
+            addresses: vec!["[2001:db8:ffff:ffff:ffff:ffff:ffff:ffff]:65535".parse().expect("one"); 16],
+            program_sha256: "f".repeat(64),
+        };
+        let assignment = Assignment {
+            index: 999,
+            hosts: nodes.iter().map(spot).collect(),
+            topology: "t".repeat(32 << 10),
+            run_dir: Some("p".repeat(4096).into()),
+            resume: true,
+            job_key: JobKey([255; 32]),
+        };
+        travels(Enlisted::Assigned(Box::new(assignment.clone())));
+        travels(Enlisted::Refused { why: "too late".into() });
+        travels(Assign { job: name(1), assignment });
+        travels(RunAnswer::Placed { job: name(1), nodes: nodes.clone() });
+        let line = LogLine { number: 1, nodes: nodes.clone(), text: "x".repeat(8_000) };
+        let job = JobRow {
+            job: name(1),
+            home: name(2),
+            nodes,
+            state: JobState::Running,
+            progress: None,
+            run_dir: None,
+            age_ms: 1,
+        };
+        travels(News::Of(Box::new(JobNews { lines: vec![line; 5], missed: 0, next: 5, more: false, job })));
+    }
 
     #[test]
     fn long_lists_travel_beside_the_message() {

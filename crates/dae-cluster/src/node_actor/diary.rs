@@ -1,9 +1,9 @@
-//! What happened, for people: on stderr at once, and kept, bounded, for those who ask later.
+//! What happened, for people: on stderr, and kept, bounded, for those who ask later.
 
 use std::collections::VecDeque;
-use std::io::Write;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::Stderr;
 use crate::protocol::{Event, NotReached};
 
 /// Events that are kept.
@@ -18,6 +18,7 @@ const TURNED_AWAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct Diary {
+    stderr: Option<Stderr>,
     events: VecDeque<Event>,
     /// What other nodes said of not reaching this one, by their names.
     unreached: Vec<NotReached>,
@@ -30,8 +31,9 @@ pub(super) struct Diary {
 }
 
 impl Diary {
-    pub(super) fn new(now: Instant) -> Self {
+    pub(super) fn new(stderr: Option<Stderr>, now: Instant) -> Self {
         Self {
+            stderr,
             events: VecDeque::new(),
             unreached: Vec::new(),
             reported: Vec::new(),
@@ -43,9 +45,8 @@ impl Diary {
     }
 
     pub(super) fn write(&mut self, what: String) {
-        if cfg!(not(test)) {
-            // Whoever read it may have gone.
-            let _ = writeln!(std::io::stderr().lock(), "{what}");
+        if let Some(stderr) = &self.stderr {
+            stderr.line(&what);
         }
         if self.events.len() == KEPT {
             self.events.pop_front();
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn events_are_bounded() {
-        let mut diary = Diary::new(Instant::now());
+        let mut diary = Diary::new(None, Instant::now());
         (0..KEPT + 3).for_each(|n| diary.write(format!("test event {n}")));
         let events = diary.events();
         assert_eq!((events.len(), &*events[0].what), (KEPT, "test event 3"));
@@ -133,7 +134,7 @@ mod tests {
     #[test]
     fn who_declined_is_told_again_ever_more_rarely_while_nobody_is_joined() {
         let start = Instant::now();
-        let mut diary = Diary::new(start);
+        let mut diary = Diary::new(None, start);
         let why = || vec![("seed a:1".to_owned(), "another key".to_owned())];
         assert_eq!(diary.declined(why(), false, start), None, "give it a moment");
         let mut told = Vec::new();
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn many_that_are_turned_away_are_one_line() {
-        let (mut diary, start) = (Diary::new(Instant::now()), Instant::now());
+        let (mut diary, start) = (Diary::new(None, Instant::now()), Instant::now());
         assert!(diary.turned_away("10.0.0.9:1", "wrong key", start).is_some());
         (0..99).for_each(|_| assert_eq!(diary.turned_away("x", "wrong key", start), None));
         let line =
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn not_being_reached_is_news_once() {
-        let mut diary = Diary::new(Instant::now());
+        let mut diary = Diary::new(None, Instant::now());
         let told = || NotReached { by: "n2".into(), place: "10.0.0.1:1".into(), why: "refused".into() };
         assert!(diary.unreached(told()) && !diary.unreached(told()));
         diary.reached_by("n2");

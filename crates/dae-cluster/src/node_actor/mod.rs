@@ -31,7 +31,7 @@ use tokio::task::JoinSet;
 
 use crate::mesh::Mesh;
 use crate::protocol::{NodeInfo, NodeState, ShowNode};
-use crate::{Jobs, Resources};
+use crate::{Jobs, Resources, Stderr};
 use diary::Diary;
 use links::Joined;
 
@@ -47,6 +47,8 @@ pub(crate) struct Setup {
     pub(crate) membership: Membership,
     /// What discovery finds.
     pub(crate) found: mpsc::Receiver<Candidate>,
+    /// Where people are told what happens.
+    pub(crate) stderr: Option<Stderr>,
 }
 
 /// The state of a daemon. Handlers for nodes lie in this module, those for jobs and hosts in `jobs`.
@@ -95,7 +97,7 @@ impl NodeActor {
     pub const NAME: &'static str = "node";
 
     pub(crate) fn new(setup: Setup) -> Self {
-        let Setup { me, endpoint, registry, membership, found } = setup;
+        let Setup { me, endpoint, registry, membership, found, stderr } = setup;
         Self {
             jobs: Jobs::default(),
             mesh: Mesh::new(endpoint.identity.id()),
@@ -107,7 +109,7 @@ impl NodeActor {
             arrived: BTreeMap::new(),
             described: BTreeMap::new(),
             since: BTreeMap::new(),
-            diary: Diary::new(Instant::now()),
+            diary: Diary::new(stderr, Instant::now()),
             leaving: false,
             me,
         }

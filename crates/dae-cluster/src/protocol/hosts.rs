@@ -18,7 +18,7 @@ pub const NODE: &str = "node";
 pub const HOST: &str = "host";
 /// The environment variable that holds the token a host proves its start with.
 pub const TOKEN: &str = "DAE_JOB_TOKEN";
-/// The environment variable that holds the IP address a host's bulk listener binds.
+/// The environment variable that tells a host where to listen for the others, as a [`BulkPlace`](super::BulkPlace).
 pub const BULK_ADDRESS: &str = "DAE_BULK_ADDRESS";
 /// The fact of a host's greeting that names its job.
 pub const FACT_JOB: &str = "job";

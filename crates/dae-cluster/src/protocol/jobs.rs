@@ -78,16 +78,28 @@ impl Message for Follow {
     type Reply = Reply<News>;
 }
 
+/// Why nothing can be said or done about a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Missing {
+    /// No node knows such a job.
+    Unknown {
+        /// Whom to ask.
+        why: String,
+    },
+    /// Its home cannot be reached, or may be a node that cannot.
+    Unreachable {
+        /// Why.
+        why: String,
+    },
+}
+
 /// What is new of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum News {
     /// This.
     Of(Box<JobNews>),
-    /// No node knows such a job, or its home cannot be reached.
-    Unknown {
-        /// Why.
-        why: String,
-    },
+    /// There is none.
+    Missing(Missing),
 }
 
 /// What is new of a job.
@@ -177,11 +189,8 @@ pub enum StopAnswer {
     Stopping,
     /// It had ended before.
     Over,
-    /// No node knows such a job, or its home cannot be reached.
-    Unknown {
-        /// Why.
-        why: String,
-    },
+    /// There is none.
+    Missing(Missing),
 }
 
 /// The jobs, as this daemon's home (`everywhere: false`) or of the whole cluster.
@@ -264,7 +273,7 @@ pub struct StartHost {
 }
 
 impl Message for StartHost {
-    type Reply = StartAnswer;
+    type Reply = Reply<StartAnswer>;
 }
 
 /// What comes of [`StartHost`].

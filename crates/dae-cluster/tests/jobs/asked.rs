@@ -1,6 +1,6 @@
 //! What clients ask: to place, follow, stop, list.
 
-use crate::rig::{Rig, eventually, follow};
+use crate::rig::{Rig, eventually, follow, train};
 use dae_actor::System;
 use dae_cluster::client::JobError;
 use dae_cluster::protocol::hosts::Outcome;
@@ -45,9 +45,7 @@ fn a_client_may_leave_and_another_attach_from_any_node() {
     System::run(async |mut system| {
         let rig = Rig::start(&mut system, 3).await;
         let client = rig.client("n1").await;
-        let (job, _) = client.run(rig.job(2, "steps=100000")).await.unwrap();
-        eventually("it trains", async || client.news(&job, 0, true).await.unwrap().job.progress.is_some())
-            .await;
+        let job = train(&client, rig.job(2, "steps=100000")).await;
         client.peer.close("the client leaves");
         drop(client);
 
@@ -108,9 +106,7 @@ fn the_actors_of_all_processes_are_listed() {
     System::run(async |mut system| {
         let rig = Rig::start(&mut system, 2).await;
         let client = rig.client("n2").await;
-        let (job, _) = client.run(rig.job(2, "steps=100000")).await.unwrap();
-        eventually("it trains", async || client.news(&job, 0, true).await.unwrap().job.progress.is_some())
-            .await;
+        let job = train(&client, rig.job(2, "steps=100000")).await;
         let rows = client.actors().await.unwrap();
         assert_eq!(rows.silent, [""; 0]);
         let hosts: Vec<_> =

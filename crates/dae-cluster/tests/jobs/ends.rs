@@ -1,6 +1,6 @@
 //! Every way a job ends.
 
-use crate::rig::{Rig, cause, eventually, follow, lives};
+use crate::rig::{Rig, cause, eventually, follow, lives, train};
 use dae_actor::System;
 use dae_cluster::protocol::hosts::Outcome;
 use dae_cluster::protocol::jobs::JobState;
@@ -53,11 +53,7 @@ fn one_hosts_failure_is_the_jobs_and_the_others_stop() {
 #[test]
 fn a_stop_is_in_order() {
     System::run(async |mut system| {
-        let rig = Rig::start(&mut system, 2).await;
-        let client = rig.client("n1").await;
-        let (job, _) = client.run(rig.job(2, "steps=100000")).await.unwrap();
-        eventually("it trains", async || client.news(&job, 0, true).await.unwrap().job.progress.is_some())
-            .await;
+        let (rig, client, job) = Rig::training(&mut system, 2, "steps=100000").await;
         assert!(client.stop(&job, "stopped by ada", false).await.unwrap());
         let (outcome, seen) = follow(&client, &job).await;
         assert_eq!(outcome, Outcome::Stopped { why: "stopped by ada".into() });
@@ -78,9 +74,7 @@ fn who_ignores_a_stop_is_killed_after_the_grace_with_all_it_started() {
         let client = rig.client("n1").await;
         let mut run = rig.job(2, "steps=100000 deaf=1 child");
         run.grace_ms = 700;
-        let (job, _) = client.run(run).await.unwrap();
-        eventually("it trains", async || client.news(&job, 0, true).await.unwrap().job.progress.is_some())
-            .await;
+        let job = train(&client, run).await;
         let began = Instant::now();
         client.stop(&job, "stopped by ada", false).await.unwrap();
         let (outcome, seen) = follow(&client, &job).await;
@@ -105,11 +99,7 @@ fn who_ignores_a_stop_is_killed_after_the_grace_with_all_it_started() {
 #[test]
 fn a_stop_at_once_kills() {
     System::run(async |mut system| {
-        let rig = Rig::start(&mut system, 1).await;
-        let client = rig.client("n1").await;
-        let (job, _) = client.run(rig.job(1, "steps=100000")).await.unwrap();
-        eventually("it trains", async || client.news(&job, 0, true).await.unwrap().job.progress.is_some())
-            .await;
+        let (rig, client, job) = Rig::training(&mut system, 1, "steps=100000").await;
         let began = Instant::now();
         client.stop(&job, "stopped by ada", true).await.unwrap();
         let (outcome, _) = follow(&client, &job).await;

@@ -1,6 +1,6 @@
 //! Daemons that leave or are killed.
 
-use crate::rig::{Elsewhere, Rig, be_a_daemon, cause, eventually, follow, lives};
+use crate::rig::{Elsewhere, Rig, be_a_daemon, cause, eventually, follow, lives, train};
 use dae_actor::System;
 use dae_cluster::client::Client;
 use dae_cluster::protocol::hosts::Outcome;
@@ -27,9 +27,7 @@ fn a_killed_daemon_takes_its_hosts_along_and_the_job_ends_by_name() {
         );
         rig.see(2).await;
         let client = rig.client("n1").await;
-        let (job, _) = client.run(rig.job(2, "steps=100000")).await.unwrap();
-        eventually("it trains", async || client.news(&job, 0, true).await.unwrap().job.progress.is_some())
-            .await;
+        let job = train(&client, rig.job(2, "steps=100000")).await;
         let hosts = hosts(&client, &job).await;
         let [(_, first), (_, second)] = hosts[..] else { panic!("{hosts:?}") };
         let began = Instant::now();
@@ -77,11 +75,7 @@ fn a_killed_home_ends_the_hosts_elsewhere() {
 #[test]
 fn a_daemon_that_leaves_lets_its_hosts_save() {
     System::run(async |mut system| {
-        let mut rig = Rig::start(&mut system, 2).await;
-        let client = rig.client("n1").await;
-        let (job, _) = client.run(rig.job(2, "steps=100000")).await.unwrap();
-        eventually("it trains", async || client.news(&job, 0, true).await.unwrap().job.progress.is_some())
-            .await;
+        let (mut rig, client, job) = Rig::training(&mut system, 2, "steps=100000").await;
         rig.daemons.pop().unwrap().leave().await.unwrap();
         let (outcome, seen) = follow(&client, &job).await;
         assert_eq!(outcome, Outcome::Stopped { why: "n2: the daemon leaves".into() });

@@ -48,6 +48,14 @@ impl Rig {
         }
     }
 
+    /// Daemons `n1`, `n2`, …, a client of the first, and a job over all of them that trains.
+    pub async fn training(system: &mut System, nodes: u32, words: &str) -> (Self, Client, String) {
+        let rig = Self::start(system, nodes as usize).await;
+        let client = rig.client("n1").await;
+        let job = train(&client, rig.job(nodes, words)).await;
+        (rig, client, job)
+    }
+
     pub async fn client(&self, node: &str) -> Client {
         Client::connect_in(&self.sockets(), CLUSTER, Some(node)).await.unwrap()
     }
@@ -185,6 +193,13 @@ pub async fn follow(client: &Client, job: &str) -> (Outcome, Seen) {
     });
     let outcome = tokio::time::timeout(PATIENCE, followed).await.expect("it ends in time").unwrap();
     (outcome, seen)
+}
+
+/// Starts a job, and waits until it trains.
+pub async fn train(client: &Client, run: RunJob) -> String {
+    let (job, _) = client.run(run).await.unwrap();
+    eventually("it trains", async || client.news(&job, 0, true).await.unwrap().job.progress.is_some()).await;
+    job
 }
 
 /// Waits until it is so.

@@ -54,7 +54,10 @@ fn nodes(nodes: usize, ranks: usize, len: usize, fail: Option<(usize, u64)>) -> 
 
 fn means() -> impl Strategy<Value = Means> {
     let plain = Algorithm::ALL.map(Means::Plain);
-    proptest::sample::select([&plain[..], &[Means::Coded(Codec::F32)]].concat())
+    // Without a matrix nothing is lost.
+    let none = Means::LowRank { rank: 1, matrices: [].into(), algorithm: Algorithm::Ring };
+    let others = [Means::Coded(Codec::F32), none];
+    proptest::sample::select([&plain[..], &others].concat())
 }
 
 fn nodes_by(
@@ -69,7 +72,7 @@ fn nodes_by(
     let mut members: Vec<Member> = Vec::new();
     for rank in 0..ranks {
         for (arena, peers) in arenas.iter().zip(MemoryPeers::mesh(&names, STALL)) {
-            members.push(arena.join(rank).unwrap().across_by(Box::new(peers), means));
+            members.push(arena.join(rank).unwrap().across_by(Box::new(peers), means.clone()));
         }
     }
     members.sort_by_key(Member::rank);

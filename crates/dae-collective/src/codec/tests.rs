@@ -136,3 +136,23 @@ fn what_is_too_large_for_half_a_number_is_sent_piece_by_piece() {
     let most = half::bf16::MAX.to_f32();
     assert_eq!(sent(Codec::Bf16, &[f32::MAX, f32::MIN], &mut [0.0; 2]).1, [most, -most]);
 }
+
+#[test]
+fn what_is_next_to_nothing_waits() {
+    for numbers in [[0.0; 4], [1e-45, -1e-45, 3e-45, 0.0]] {
+        let mut residual = [0.0; 4];
+        assert_eq!(sent(Codec::Int8, &numbers, &mut residual).1, [0.0; 4]);
+        assert_eq!(residual, numbers);
+    }
+}
+
+#[test]
+fn bytes_are_these() {
+    let bytes = |codec: Codec| sent(codec, &[254.0, -1.0, 3.0], &mut [0.0; 3]).0;
+    assert_eq!(bytes(Codec::F32), [0, 0, 0x7e, 0x43, 0, 0, 0x80, 0xbf, 0, 0, 0x40, 0x40]);
+    assert_eq!(bytes(Codec::Bf16), [0x7e, 0x43, 0x80, 0xbf, 0x40, 0x40]);
+    assert_eq!(bytes(Codec::F16), [0xf0, 0x5b, 0x00, 0xbc, 0x00, 0x42]);
+    // A scale of 2; -0.5 and 1.5 are ties, and go to the even number.
+    assert_eq!(bytes(Codec::Int8), [0, 0, 0, 0x40, 127, 0, 2]);
+    assert_eq!(bytes(Codec::TopK(0.6)), [0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0x7e, 0x43, 0, 0, 0x40, 0x40]);
+}

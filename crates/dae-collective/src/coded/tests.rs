@@ -19,7 +19,7 @@ fn nodes<R: Send>(
     std::thread::scope(|scope| {
         let threads: Vec<_> = ends
             .map(|(node, peers)| {
-                let (work, across) = (&work, Across::new(Box::new(peers), len, means));
+                let (work, across) = (&work, Across::new(Box::new(peers), 0..len, means.clone()));
                 scope.spawn(move || work(node, across))
             })
             .collect();
@@ -150,7 +150,7 @@ fn bytes_that_say_nothing_name_their_sender() {
     let (mut b, a) = (ends.pop().unwrap(), ends.pop().unwrap());
     let codec = Codec::TopK(0.1);
     let honest = std::thread::spawn(move || {
-        let mut across = Across::new(Box::new(a), 64, Means::Coded(codec));
+        let mut across = Across::new(Box::new(a), 0..64, Means::Coded(codec));
         across.reduce(1, &[&[1.0; 64]], &[mine(0)]).map(drop)
     });
     let (head, body) = (mine(1).to_bytes(), vec![0xff; codec.encoded_len(32)]);

@@ -23,6 +23,13 @@ impl Sealer {
         Self { cipher: XChaCha20Poly1305::new(key.into()), random: SystemRandom::new() }
     }
 
+    /// A number for a message; `None` if the system has no random bytes.
+    pub fn number(&self) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.random.fill(&mut bytes).ok()?;
+        Some(u64::from_le_bytes(bytes))
+    }
+
     /// `None` if the system has no random bytes.
     pub fn seal(&self, plain: &[u8], sealed: &mut Vec<u8>) -> Option<()> {
         let mut nonce = XNonce::default();

@@ -18,14 +18,12 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::datagram::Sealer;
 use super::member::{Member, MemberNews};
-use super::roster::{Roster, Sighting};
+use super::roster::{Roster, Sighting, TICK};
 use super::transport::{Counts, SealedTransport};
 use crate::{Cluster, NodeId};
 
 /// Each node talks to three others this often, and every talk carries the heartbeats of all.
 const GOSSIP: Duration = Duration::from_millis(200);
-/// How often the heartbeats are looked at.
-const LOOK: Duration = Duration::from_millis(100);
 /// The first datagrams to a node may be lost.
 const MEETINGS: u8 = 8;
 /// Looks between two of them.
@@ -95,6 +93,10 @@ struct Shared {
 }
 
 impl Membership {
+    /// Nodes of a cluster at most. Each message of gossip names all of them, those included that left a moment ago, and a
+    /// datagram holds the names of about 550.
+    pub const MOST_NODES: usize = 400;
+
     /// Starts to gossip on `socket`. Needs a tokio runtime around it.
     ///
     /// # Errors
@@ -232,7 +234,7 @@ impl Shared {
 async fn look(gossip: Arc<ChitchatHandle>, shared: Arc<Shared>) {
     let chitchat = gossip.chitchat();
     let mut seen = HashMap::new();
-    let mut ticks = interval(LOOK);
+    let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;

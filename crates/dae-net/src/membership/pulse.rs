@@ -47,7 +47,12 @@ impl Pulse {
 
     /// `None` before the first heartbeat.
     pub fn phi(&self, now: Instant) -> Option<f64> {
-        self.mean.map(|mean| self.silence(now).as_secs_f64() / mean)
+        self.mean.map(|_| self.suspicion(now))
+    }
+
+    /// Phi; before the first heartbeat as if the node were of the slowest rhythm.
+    pub fn suspicion(&self, now: Instant) -> f64 {
+        self.silence(now).as_secs_f64() / self.mean.unwrap_or(LONGEST.as_secs_f64())
     }
 }
 
@@ -61,6 +66,8 @@ mod tests {
             let mut now = Instant::now();
             let mut pulse = Pulse::since(now);
             assert_eq!(pulse.phi(now), None);
+            assert!(pulse.suspicion(now + Duration::from_millis(2590)) < LEFT_PHI, "never heard");
+            assert!(pulse.suspicion(now + Duration::from_millis(2601)) > LEFT_PHI, "never heard");
             for _ in 0..100 {
                 now += Duration::from_millis(interval_ms);
                 pulse.beat(now);

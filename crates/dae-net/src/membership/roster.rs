@@ -10,13 +10,12 @@ use crate::NodeId;
 
 /// Rows; only holders of the key can fill them.
 const MOST_ROWS: usize = 4096;
-/// A member of which no datagram ever came is suspected after the first, and has left after the second.
-const UNHEARD_SUSPECT: Duration = Duration::from_secs(3);
-const UNHEARD_LEFT: Duration = Duration::from_secs(15);
 /// How long nodes that left are shown.
 const REMEMBER_LEFT: Duration = Duration::from_secs(600);
 /// How long others are believed who speak of a node that is not heard.
 const REMEMBER_KNOWN: Duration = Duration::from_secs(15);
+/// How often the roster is to be told of the time.
+pub(super) const TICK: Duration = Duration::from_millis(100);
 /// If ticks come this far apart, this process stood still, not the others.
 const STOOD_STILL: Duration = Duration::from_millis(600);
 
@@ -136,14 +135,14 @@ impl Roster {
         }
     }
 
-    /// Time went by. Call it every 100 ms or so.
+    /// Time went by. Call it every 100 ms: what it comes late by, this process was away, and nobody is silent by that.
     pub fn tick(&mut self, now: Instant) {
         let gap = self.ticked.map_or(Duration::ZERO, |ticked| now.saturating_duration_since(ticked));
         self.ticked = Some(now);
         let mut events = Vec::new();
         for (id, row) in &mut self.rows {
             if gap > STOOD_STILL {
-                row.pulse.forgive(gap, now);
+                row.pulse.forgive(gap.saturating_sub(TICK), now);
             }
             events.extend(row.judge(now).map(|event| (*id, event)));
         }
@@ -215,15 +214,13 @@ impl Row {
     /// What its silence means.
     fn judge(&self, now: Instant) -> Option<MemberEvent> {
         let silence = self.pulse.silence(now);
-        let (suspected, left) = match self.pulse.phi(now) {
-            Some(phi) => (phi > SUSPECT_PHI, phi > LEFT_PHI),
-            None => (silence > UNHEARD_SUSPECT, silence > UNHEARD_LEFT),
-        };
+        let suspicion = self.pulse.suspicion(now);
+        let (suspected, left) = (suspicion > SUSPECT_PHI, suspicion > LEFT_PHI);
         let why = || match self.pulse.phi(now) {
             Some(phi) => format!("not heard for {:.1} s (phi {phi:.1})", silence.as_secs_f64()),
             None => format!(
-                "connected, but no datagram of it came within {} s: does a firewall stop its UDP port?",
-                silence.as_secs()
+                "connected, but no datagram of it came within {:.1} s: does a firewall stop its UDP port?",
+                silence.as_secs_f64()
             ),
         };
         match self.state {

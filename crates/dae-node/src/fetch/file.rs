@@ -55,13 +55,11 @@ impl DataFile {
         let flaw = match bytes.len() as u64 {
             more if more > self.bytes => format!("more than its {} bytes", self.bytes),
             fewer if fewer < self.bytes => format!("{fewer} bytes instead of {}", self.bytes),
-            _ if hex(&Sha256::digest(&bytes)) != self.sha256 => "its SHA-256 is another".to_owned(),
+            _ if dae_net::to_hex(&Sha256::digest(&bytes)) != self.sha256 => {
+                "its SHA-256 is another".to_owned()
+            }
             _ => return Ok(bytes),
         };
         Err(FetchError::Source(format!("{}: {flaw}", self.name)))
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -160,6 +160,8 @@ fn average(votes: &[(f64, &Contribution)], scale: Scale, total: f64, first: usiz
         // Where the centre has moved since, the way gone is added to where it is now.
         let value = |from, to| if from == old { to } else { old + (to - from) };
         *x = match scale {
+            // Of one alone the sum is the mean.
+            _ if votes.len() == 1 => (over(votes, first + at, value) / votes[0].0) as f32,
             Scale::Mean => (over(votes, first + at, value) / total) as f32,
             Scale::Sum => (old + over(votes, first + at, |from, to| to - from)) as f32,
         };

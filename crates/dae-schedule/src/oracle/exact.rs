@@ -3,8 +3,9 @@
 /// The sum of finite numbers as if it were rounded once, to the nearest f64: the same whatever their order.
 ///
 /// It keeps partial sums that do not overlap, each the rounding error of the next, so nothing is lost before the end
-/// (Shewchuk 1997; the last rounding is that of Python's `math.fsum`). A runtime that adds whole numbers gets there
-/// otherwise, and where its numbers hold all digits of the terms it gets the same bits.
+/// (Shewchuk 1997; the last rounding is that of Python's `math.fsum`). A runtime that adds whole multiples of a common
+/// unit is as free of order; its bits are these where the unit is no larger than the last digit of any term, and may
+/// differ in the last digit where a term is many orders of magnitude smaller than the largest.
 pub(super) fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
     let mut partials: Vec<f64> = Vec::new();
     for mut x in terms {

@@ -41,7 +41,8 @@ impl Source {
         for (depth, item) in items.iter().enumerate().rev() {
             if let GItem::Split(split) = item {
                 replicas *= u64::from(split.n);
-                if split.wire != Wire::F32 {
+                // One alone sends nothing.
+                if split.n > 1 && split.wire != Wire::F32 {
                     residuals.extend((0..replicas).map(|r| ((depth, r), Residual::new(parameters))));
                 }
             }

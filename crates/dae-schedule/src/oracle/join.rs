@@ -7,6 +7,7 @@ use super::process::{Motion, Process, Report};
 use super::stale::corrected;
 use super::tape::Tape;
 use super::trajectory::Push;
+use super::unsupported::LOW_RANK;
 use super::wire::Residual;
 use super::world::World;
 use crate::join::{Join, Late, Outer, Stale, SyncTerms, Weight};
@@ -55,7 +56,7 @@ struct Flight {
 /// Why this join has no meaning here, if so.
 pub(super) fn refused(join: &Join, raw: bool) -> Option<&'static str> {
     match (join.outer, join.wire) {
-        (_, Wire::PowerSgd(_)) => Some("low-rank factors need the shapes of matrices; choose another `wire`"),
+        (_, Wire::PowerSgd(_)) => Some(LOW_RANK),
         (Outer::Elastic(_), _) if raw => Some(
             "elastic children have parameters of their own, and `step raw` moves none; step with an optimizer",
         ),
@@ -145,7 +146,7 @@ impl Around {
         self.now = self.now.max(end);
         let round = child.clock;
         child.clock += 1;
-        let age = version - read;
+        let age = version.saturating_sub(read);
         let late = self.terms.late == Late::Drop && age > 0;
         let old = matches!(self.join.stale, Stale::Drop(tau) if age > u64::from(tau));
         if (late || old) && !mutated!(LateKept) {

@@ -6,8 +6,11 @@ use super::gradient::{Source, Sum};
 use super::process::{Motion, Report};
 use super::rule::Rule;
 use super::tape::Tape;
+use super::unsupported::{LOW_RANK, Unsupported};
 use super::world::World;
+use crate::gradient::{GItem, Split};
 use crate::step::Step;
+use crate::wire::Wire;
 use crate::word::Word;
 
 /// A model process without children: a gradient source and an optimizer.
@@ -22,14 +25,20 @@ pub(super) struct Leaf {
 }
 
 impl Leaf {
-    pub(super) fn new(word: &Word, index: usize, parameters: usize) -> Self {
+    pub(super) fn new(word: &Word, index: usize, parameters: usize) -> Result<Self, Unsupported> {
+        let low_rank =
+            |item: &GItem| matches!(item, GItem::Split(Split { n: 2.., wire: Wire::PowerSgd(_), .. }));
+        if let Some(at) = word.gradient().iter().position(low_rank) {
+            return Err(Unsupported::item(at, &word.gradient()[at], LOW_RANK));
+        }
         let replicas: u32 = word.gradient().iter().map(|item| item.children()).product();
         let slices = if word.step().zero == 0 { 1 } else { replicas };
         let rules = match word.optimizer() {
             Some(optimizer) => rules(*optimizer, parameters, slices),
             None => vec![],
         };
-        Self { index, source: Source::new(word.gradient(), parameters), step: *word.step(), rules, steps: 0 }
+        let source = Source::new(word.gradient(), parameters);
+        Ok(Self { index, source, step: *word.step(), rules, steps: 0 })
     }
 
     pub(super) fn round(&mut self, world: &mut World<'_>, x: &[f32], start: f64) -> Report {

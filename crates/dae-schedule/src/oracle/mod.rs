@@ -50,6 +50,12 @@
 //! - **`scale=sum`** adds the displacements themselves; `mean` divides by their weights, and so at k = 1 does nothing.
 //! - An outer item that hands in **other parameters** than the last round left makes them a new version, which all
 //!   children start from; pushes under way are measured against it.
+//! - `view`, `shards`, `algo`, `bucket` and `overlap` change no numbers here: a pull is one instant.
+//! - `order=exact` on any `split` makes a step's grains one set, added as if rounded once; on a `split 1` too.
+//! - An `elastic` centre goes the share a of the way to the (mean of the) children that pushed; these go a of the way
+//!   to where it was, and start from there: they never pull.
+//! - `mix` is the share of its own that a child keeps when it pulls. Its displacement is measured from the centre.
+//! - With `frag P`, fragment i of the parameters (in order, equally long) is due after (i + 1) h/P inner rounds of h.
 //! - A child's weight is its samples. A child without any, at the end of the data, does no step and has no vote.
 
 #[macro_use]

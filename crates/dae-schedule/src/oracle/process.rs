@@ -45,7 +45,7 @@ impl Process {
     /// The process of the first `depth` model items, of which this is instance `index`.
     pub(super) fn build(word: &Word, depth: usize, index: usize, x: &[f32]) -> Result<Self, Unsupported> {
         let Some(inner) = depth.checked_sub(1) else {
-            return Ok(Self::Leaf(Leaf::new(word, index, x.len())));
+            return Leaf::new(word, index, x.len()).map(Self::Leaf);
         };
         let item = &word.model()[inner];
         let refuse = |reason| Err(Unsupported::item(inner, item, reason));
@@ -53,6 +53,7 @@ impl Process {
             && word.model()[..inner].iter().all(|item| matches!(item, MItem::Every(_)));
         Ok(match item {
             MItem::Every(h) => Self::Every(*h, Box::new(Self::build(word, inner, index, x)?)),
+            MItem::Gossip(gossip) if raw && gossip.n == 1 => return Self::build(word, inner, index, x),
             MItem::Gossip(_) if raw => {
                 return refuse("peers mix parameters, and `step raw` moves none; step with an optimizer");
             }
@@ -68,14 +69,15 @@ impl Process {
                     let children = children(word, inner, index, join.n, x)?;
                     return Ok(Self::Join(Box::new(Around::new(*join, (inner, index), children, x))));
                 }
-                let period = match inner.checked_sub(1).map(|left| &word.model()[left]) {
-                    Some(MItem::Every(h)) => *h,
-                    _ => 1,
-                };
+                // All rounds between this centre and its children are those in which fragments take turns.
+                let (mut below, mut period) = (inner, 1);
+                while let Some(MItem::Every(h)) = below.checked_sub(1).map(|left| &word.model()[left]) {
+                    (below, period) = (below - 1, period * h);
+                }
                 if let Some(reason) = super::stream::refused(join, period, raw) {
                     return refuse(reason);
                 }
-                let children = children(word, inner.saturating_sub(1), index, join.n, x)?;
+                let children = children(word, below, index, join.n, x)?;
                 Self::Stream(Box::new(Stream::new(*join, period, children, x)))
             }
         })

@@ -102,3 +102,51 @@ impl Rule {
 fn as_written(x: f32) -> f64 {
     x.to_string().parse().unwrap_or(f64::from(x))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The published formulas in f64, one parameter.
+    fn reference(optimizer: Optimizer, mut x: f64, gradients: &[f64]) -> f64 {
+        let (mut m, mut v) = (0.0, 0.0);
+        for (t, g) in (1..).zip(gradients) {
+            match optimizer {
+                Optimizer::Sgd { lr, momentum, nesterov, weight_decay } => {
+                    let [lr, momentum, decay] = [lr, momentum, weight_decay].map(as_written);
+                    let g = g + decay * x;
+                    m = momentum * m + g;
+                    x -= lr * if nesterov { g + momentum * m } else { m };
+                }
+                Optimizer::Adam { lr, beta1, beta2, eps, weight_decay }
+                | Optimizer::AdamW { lr, beta1, beta2, eps, weight_decay } => {
+                    let [lr, b1, b2, eps, decay] = [lr, beta1, beta2, eps, weight_decay].map(as_written);
+                    let decoupled = matches!(optimizer, Optimizer::AdamW { .. });
+                    let g = if decoupled { *g } else { g + decay * x };
+                    x -= if decoupled { lr * decay * x } else { 0.0 };
+                    (m, v) = (b1 * m + (1.0 - b1) * g, b2 * v + (1.0 - b2) * g * g);
+                    x -= lr * m / (1.0 - b1.powi(t)) / ((v / (1.0 - b2.powi(t))).sqrt() + eps);
+                }
+            }
+        }
+        x
+    }
+
+    #[test]
+    fn rules_are_the_published_ones() {
+        let sgd = |momentum, nesterov| Optimizer::Sgd { lr: 0.1, momentum, nesterov, weight_decay: 0.01 };
+        let adam = Optimizer::Adam { lr: 0.05, beta1: 0.8, beta2: 0.99, eps: 1e-6, weight_decay: 0.1 };
+        let adamw = Optimizer::AdamW { lr: 0.01, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.5 };
+        for optimizer in [sgd(0.0, false), sgd(0.9, false), sgd(0.9, true), adam, adamw, Optimizer::adam(0.1)]
+        {
+            let gradients: Vec<f64> = (0..30).map(|t| (f64::from(t) * 1.3).sin()).collect();
+            let (mut rule, mut x) = (Rule::new(optimizer, 1), [0.7]);
+            for g in &gradients {
+                // As two samples would have it: a sum, to be halved.
+                rule.apply(0.5, &[2.0 * *g as f32], &mut x);
+            }
+            let want = reference(optimizer, f64::from(0.7_f32), &gradients);
+            assert!((f64::from(x[0]) - want).abs() < 1e-5, "{optimizer}: {} {want}", x[0]);
+        }
+    }
+}

@@ -14,7 +14,8 @@ pub struct Setting<'a> {
     pub total: u64,
     /// Decides what is left to chance: who an asynchronous peer turns to.
     pub seed: u64,
-    /// How long a step takes, by the worker and by how many it has done before: positive, in any unit.
+    /// How long a step takes, by the worker and by how many it has done before: positive, in any unit. All that stands
+    /// left of `step` is one worker here, whatever it is split over.
     pub duration: &'a dyn Fn(usize, u64) -> f64,
 }
 

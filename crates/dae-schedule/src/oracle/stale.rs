@@ -6,7 +6,7 @@ use crate::join::Stale;
 
 /// Corrects a contribution that goes into the update after version `version`, where the centre stands at `x`.
 pub(super) fn corrected(stale: Stale, version: u64, x: &[f32], given: &mut Contribution) {
-    let tau = version - given.read;
+    let tau = version.saturating_sub(given.read);
     match stale {
         Stale::None | Stale::Drop(_) => {}
         // Zhang et al. 2016. A fresh one is as good as one that is one version old.

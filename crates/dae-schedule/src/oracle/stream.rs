@@ -51,7 +51,7 @@ pub(super) fn refused(join: &Join, period: u32, raw: bool) -> Option<&'static st
             "`frag` and `delay` need children that pull parameters and move them; step with an optimizer, and not `elastic`",
         )
     } else if !period.is_multiple_of(join.frag) || join.delay >= period / join.frag {
-        Some("`frag` must divide the h of the `every h` on its left, and `delay` must be below h / frag")
+        Some("`frag` must divide the h of `every h` on its left, and `delay` must be below h / frag")
     } else {
         None
     }

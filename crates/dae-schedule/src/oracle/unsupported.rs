@@ -23,6 +23,9 @@ pub enum Unsupported {
     },
 }
 
+pub(super) const LOW_RANK: &str =
+    "low-rank factors need the shapes of matrices, which flat parameters do not have; choose another `wire`";
+
 impl Unsupported {
     pub(super) fn item(item: usize, text: &impl std::fmt::Display, reason: &'static str) -> Self {
         Self::Item { item, text: text.to_string(), reason }

@@ -60,11 +60,13 @@ pub(crate) struct Tail<'a> {
 pub(crate) fn tail<'a>(word: &'a str, tokens: &[Token<'a>], problems: &mut Vec<Problem>) -> Tail<'a> {
     let mut reader = Reader { word, tokens, next: 0, problems };
     let mut tail = Tail::default();
+    let mut read = 0;
     while let Some(token) = reader.take() {
-        if tail.counts.len() + tail.attributes.len() + tail.places.len() == MOST {
+        if read == MOST {
             reader.too_many(&token);
             break;
         }
+        read += 1;
         match token.kind {
             Kind::Number => tail.counts.push(token.text),
             Kind::Name => {
@@ -190,17 +192,10 @@ impl<'a> Reader<'_, 'a> {
         if self.take_symbol(')').is_some() {
             return arguments;
         }
-        loop {
+        for _ in 0..MOST {
             if self.peek().is_none() {
                 let message = format!("the bracket after `{}` is never closed", shown(name.text));
                 self.report(open.text.at.clone(), message, "write `)` after the last setting");
-                return arguments;
-            }
-            if arguments.len() == MOST {
-                if let Some(token) = self.peek().cloned() {
-                    self.too_many(&token);
-                }
-                while self.take().is_some_and(|token| !token.is(')')) {}
                 return arguments;
             }
             arguments.extend(self.argument());
@@ -214,6 +209,11 @@ impl<'a> Reader<'_, 'a> {
                 self.report(at.start..at.start, message, "write `,` here");
             }
         }
+        if let Some(token) = self.peek().cloned() {
+            self.too_many(&token);
+        }
+        while self.take().is_some_and(|token| !token.is(')')) {}
+        arguments
     }
 
     fn argument(&mut self) -> Option<Argument<'a>> {

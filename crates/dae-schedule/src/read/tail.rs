@@ -9,7 +9,7 @@ use crate::read::attribute::{Attribute, Tail};
 use crate::read::number::count;
 use crate::read::token::{Text, shown};
 use crate::read::vocabulary::{
-    OPTIMIZER_SETTINGS, OPTIMIZERS, attributes, listed, nearest, owners, suggestion,
+    OPTIMIZER_SETTINGS, OPTIMIZERS, attribute_of, attributes, listed, nearest, owners, suggestion,
 };
 
 /// An item's name, where it stands, and all that stands on it.
@@ -118,13 +118,14 @@ pub(crate) fn stray(op: &str, attribute: &Attribute<'_>) -> Problem {
         let message = format!("`{name}` belongs to `{owner}`{others}, not to `{op}`");
         return Problem::new(MISPLACED, at, message, format!("move it to `{owner}`, or take it out"));
     }
+    if let Some(taking) = attribute_of(op, name) {
+        let message = format!("`{name}` is a value of `{taking}`, and stands here alone");
+        let brackets = if attribute.arguments.is_some() { "(…)" } else { "" };
+        return Problem::new(MISPLACED, at, message, format!("write `{taking}={name}{brackets}`"));
+    }
     if OPTIMIZERS.contains(&name) {
         let message = format!("`{name}` is an optimizer, and `{op}` takes none");
-        let help = match op {
-            "join" => format!("write `outer={name}`"),
-            _ => format!("write it after `step`: `step {name}`"),
-        };
-        return Problem::new(MISPLACED, at, message, help);
+        return Problem::new(MISPLACED, at, message, format!("write it after `step`: `step {name}`"));
     }
     let taken = attributes(op);
     let (kind, names) = match (op, &attribute.value) {

@@ -24,6 +24,23 @@ pub(crate) fn attributes(item: &str) -> &'static [&'static str] {
     }
 }
 
+/// The attribute of the item that has this value, for whoever writes the value alone.
+pub(crate) fn attribute_of(item: &str, value: &str) -> Option<&'static str> {
+    let attribute = match (item, value) {
+        ("join", "bsp" | "ssp" | "async" | "quorum") | ("gossip", "bsp" | "async") => "sync",
+        ("join", "avg" | "nesterov" | "slowmo" | "elastic" | "adam" | "adamw" | "sgd") => "outer",
+        ("join", "mean" | "sum") => "scale",
+        ("join", "dc" | "lr") => "stale",
+        ("join" | "split", "bf16" | "f16" | "f32" | "int8" | "int4" | "topk" | "powersgd") => "wire",
+        ("split", "ring" | "halving" | "doubling" | "direct") => "algo",
+        ("split", "exact") => "order",
+        ("pipe", "gpipe") => "sched",
+        ("gossip", "ring" | "exp" | "complete" | "hops") => "graph",
+        _ => return None,
+    };
+    Some(attribute)
+}
+
 /// The items that take the attribute.
 pub(crate) fn owners(attribute: &str) -> Vec<&'static str> {
     ITEMS.iter().copied().filter(|item| attributes(item).contains(&attribute)).collect()

@@ -81,7 +81,7 @@ impl GradientWorker {
         let mut member = group.arena.join(self.local).map_err(|e| e.to_string())?;
         if group.across() {
             let gone = || "its links to other nodes went with the group they were of".to_owned();
-            member = member.across_by(group.links(self.local).ok_or_else(gone)?, group.means);
+            member = member.across_by(group.links(self.local).ok_or_else(gone)?, group.means.clone());
         }
         let mut rounds = match &group.child {
             None => None,

@@ -1,6 +1,7 @@
 //! A run's nodes, as one of them sees them.
 
 use super::{Facts, JobError, Standing};
+use crate::layout::Layout;
 use crate::topology::Plan;
 use dae_collective::{Broken, Incoming, Means, Outgoing, Peers, Phase, Probed, Tag};
 
@@ -106,19 +107,19 @@ impl Across {
         Ok(())
     }
 
-    /// How sums of so many numbers over nodes are made: as the schedule says, or by the algorithm that costs least between
+    /// How sums over nodes of a model of this layout are made: as the schedule says, or by the algorithm that costs least between
     /// these very nodes where all give the same bits, and in the order of nodes otherwise.
-    pub(super) fn means(&mut self, plan: &Plan, len: usize) -> Result<Means, Broken> {
+    pub(super) fn means(&mut self, plan: &Plan, layout: &Layout) -> Result<Means, Broken> {
         let nodes = self.names.len();
         let Some(peers) = self.peers.first_mut().filter(|_| nodes > 1) else { return Ok(Means::default()) };
-        if let Some(means) = plan.means() {
+        if let Some(means) = plan.means(layout) {
             return Ok(means);
         }
         // Two numbers have one sum in either order, and integers in any.
         if nodes > 2 && !plan.exact() {
             return Ok(Means::default());
         }
-        let bytes = len.div_ceil(plan.workers_per_node()) * if plan.exact() { 8 } else { 4 };
+        let bytes = layout.len().div_ceil(plan.workers_per_node()) * if plan.exact() { 8 } else { 4 };
         let choice = Probed::probe(&mut **peers, 1)?.choose(bytes);
         tracing::info!(bytes, algorithm = %choice.algorithm, reason = choice.reason, "sums over nodes");
         Ok(Means::Plain(choice.algorithm))

@@ -82,7 +82,7 @@ impl Origin {
         }
         let sent = if standing.is_some() { state.as_mut_slice() } else { &mut [] };
         across.share(std::iter::once(&mut params).chain(sent))?;
-        let means = across.means(plan, layout.len())?;
+        let means = across.means(plan, layout)?;
         Ok(Self { standing, params, state, children, meta, path, skipped, means })
     }
 }

@@ -1,7 +1,10 @@
 //! A topology that was checked: what every worker goes by, and what cannot be invalid.
 
-use dae_collective::{Algorithm, Codec, Means};
+use crate::layout::{Layout, TensorSpec};
+use dae_collective::{Algorithm, Codec, Matrix, Means};
 use dae_schedule::{Algo, GItem, Join, MItem, Optimizer, Order, Outer, Place, Split, Wire, Word};
+
+use std::sync::Arc;
 
 use super::document::Topology;
 use super::learning_rate::LearningRate;
@@ -65,9 +68,9 @@ impl Plan {
         exact(&self.word)
     }
 
-    /// How sums over nodes are made; nothing where that is left to the run.
-    pub fn means(&self) -> Option<Means> {
-        means(over_nodes(&self.word)?)
+    /// How sums over nodes of a model of this layout are made; nothing where that is left to the run.
+    pub fn means(&self, layout: &Layout) -> Option<Means> {
+        means(over_nodes(&self.word)?, layout)
     }
 
     /// Samples per worker and micro-batch.
@@ -174,8 +177,12 @@ fn splits(word: &Word) -> impl Iterator<Item = &Split> {
     word.gradient().iter().filter_map(|item| if let GItem::Split(split) = item { Some(split) } else { None })
 }
 
-fn means(split: &Split) -> Option<Means> {
+fn means(split: &Split, layout: &Layout) -> Option<Means> {
     let codec = match split.wire {
+        Wire::PowerSgd(rank) => {
+            let algorithm = algorithm(split.algo).unwrap_or_default();
+            return Some(Means::LowRank { rank: rank as usize, matrices: matrices(layout), algorithm });
+        }
         Wire::Bf16 => Codec::Bf16,
         Wire::F16 => Codec::F16,
         Wire::Int8 => Codec::Int8,
@@ -186,11 +193,26 @@ fn means(split: &Split) -> Option<Means> {
     if codec.loses() {
         return Some(Means::Coded(codec));
     }
-    Some(Means::Plain(match split.algo {
+    algorithm(split.algo).map(Means::Plain)
+}
+
+fn algorithm(algo: Algo) -> Option<Algorithm> {
+    Some(match algo {
         Algo::Auto => return None,
         Algo::Ring => Algorithm::Ring,
         Algo::Halving => Algorithm::HalvingDoubling,
         Algo::Doubling => Algorithm::RecursiveDoubling,
         Algo::Direct => Algorithm::Direct,
-    }))
+    })
+}
+
+/// Each tensor of two dimensions or more as a matrix: the first against all others.
+fn matrices(layout: &Layout) -> Arc<[Matrix]> {
+    let tensors = layout.tensors().iter().filter(|tensor| tensor.shape.len() > 1);
+    let matrix = |tensor: &TensorSpec| Matrix {
+        start: tensor.offset,
+        rows: tensor.shape[0],
+        cols: tensor.shape[1..].iter().product(),
+    };
+    tensors.map(matrix).collect()
 }

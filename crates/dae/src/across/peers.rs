@@ -5,8 +5,12 @@ use super::line::PIECE;
 use dae_collective::{Broken, Incoming, Outgoing, Peers, Tag};
 use dae_net::{Link, LinkError};
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long a node that is told why this one leaves may take to hear it.
+const HEARD_BY: Duration = Duration::from_secs(1);
 
 /// One local worker's links to the workers of its number on all other nodes.
 ///
@@ -80,11 +84,22 @@ impl Peers for SealedPeers {
 
     fn abort(&mut self, cause: &str) {
         let cause: Arc<str> = cause.into();
-        for line in self.lines.iter_mut().filter_map(Option::take) {
-            let cause = cause.clone();
+        let lines: Vec<_> = self.lines.iter_mut().filter_map(Option::take).collect();
+        let (done, all_done) = sync_channel(lines.len());
+        for line in lines {
+            let (cause, done) = (cause.clone(), done.clone());
+            let farewell = move || {
+                line.farewell(&cause);
+                // Nobody waits any more for one that took too long.
+                drop(done.send(()));
+            };
             // One without a thread is dropped, which the other feels as a loss.
-            drop(thread::Builder::new().name("farewell".into()).spawn(move || line.farewell(&cause)));
+            drop(thread::Builder::new().name("farewell".into()).spawn(farewell));
         }
+        drop(done);
+        // The process may end right after this, and the threads with it.
+        let by = Instant::now() + HEARD_BY;
+        while all_done.recv_timeout(by.saturating_duration_since(Instant::now())).is_ok() {}
     }
 }
 

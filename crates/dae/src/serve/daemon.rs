@@ -84,7 +84,11 @@ impl Daemon {
     }
 
     /// Says that this host is ready, and waits until all are.
-    pub(super) async fn enlist(&self, identity: NodeId, bulk: SocketAddr) -> Result<Assignment, Failure> {
+    pub(super) async fn enlist(
+        &self,
+        identity: NodeId,
+        bulk_addresses: Vec<SocketAddr>,
+    ) -> Result<Assignment, Failure> {
         let program_sha256 = own_hash().map_err(|e| Failure::failed(format!("this program's file: {e}")))?;
         let enlist = Enlist {
             job: self.job.clone(),
@@ -92,7 +96,7 @@ impl Daemon {
             pid: std::process::id(),
             program_sha256,
             identity: identity.0,
-            bulk_addresses: vec![bulk],
+            bulk_addresses,
         };
         let failed = |e| Failure::failed(format!("the daemon did not take this host: {e}"));
         let enlisted = self.node.ask(enlist, PROMPT).await.map_err(failed)?;

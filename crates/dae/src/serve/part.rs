@@ -9,7 +9,8 @@ use crate::progress::Speed;
 use crate::signals::Interrupted;
 use crate::{place, training};
 use dae_actor::System;
-use dae_cluster::protocol::hosts::{Assignment, BULK_ADDRESS, HostSpot, Outcome};
+use dae_cluster::protocol::BulkPlace;
+use dae_cluster::protocol::hosts::{Assignment, HostSpot, Outcome};
 use dae_collective::Peers;
 use dae_net::{Address, Cluster, Endpoint, Identity, Listener};
 use dae_train::actors::Ended;
@@ -17,7 +18,7 @@ use dae_train::job::{Across, Job, JobError, Report};
 use dae_train::run_folder::RunFolder;
 use dae_train::topology::{Plan, Topology};
 use indicatif::ProgressBar;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -49,8 +50,8 @@ impl Part {
     /// Enlists, meets the other hosts, opens data and model, and agrees with the others on where to begin.
     async fn begin(host: &Host, daemon: &Daemon) -> Result<Self, Fault> {
         let identity = Arc::new(Identity::generate().map_err(Failure::failed)?);
-        let (mut listener, bound) = listen().await?;
-        let assignment = daemon.enlist(identity.id(), bound).await?;
+        let (mut listener, reached_at) = listen().await?;
+        let assignment = daemon.enlist(identity.id(), reached_at).await?;
         let Assignment { index, hosts, topology, run_dir, resume, job_key } = assignment;
         let me = index as usize;
         let plan = plan(host, &topology)?;
@@ -114,14 +115,14 @@ fn ended(report: Report, hosts: &[HostSpot], asked: bool) -> Result<Outcome, Fau
     }
 }
 
-/// Listens for the other hosts, where the daemon says that they reach it.
-async fn listen() -> Result<(Listener, SocketAddr), Failure> {
-    let named = std::env::var(BULK_ADDRESS).ok();
-    let ip = named.as_deref().unwrap_or("127.0.0.1").parse::<IpAddr>();
-    let ip = ip.map_err(|e| Failure::failed(format!("{BULK_ADDRESS}: {e}")))?;
-    let listener = Listener::bind(&Address::Tcp((ip, 0).into())).await.map_err(Failure::failed)?;
+/// Listens for the other hosts as widely as the daemon does, and says at which addresses they reach it.
+async fn listen() -> Result<(Listener, Vec<SocketAddr>), Failure> {
+    let place = BulkPlace::from_env().map_err(Failure::failed)?;
+    let at = Address::Tcp((place.bind, 0).into());
+    let listener = Listener::bind(&at).await.map_err(Failure::failed)?;
     let bound = listener.address().socket_addr();
-    Ok((listener, bound.ok_or_else(|| Failure::failed("the listener has no address"))?))
+    let port = bound.ok_or_else(|| Failure::failed("the listener has no address"))?.port();
+    Ok((listener, place.reached_at(port)))
 }
 
 fn plan(host: &Host, topology: &str) -> Result<Plan, Failure> {

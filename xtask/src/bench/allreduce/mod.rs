@@ -49,7 +49,8 @@ impl Allreduce {
         if self.mpi {
             let mut compile = Command::new("mpicc");
             compile.args(["-O3", "-march=native"]).arg(scripts.join("mpi_allreduce.c"));
-            step::run(&mut *compile.arg("-o").arg(&program)).map_err(|_| {
+            compile.arg("-o").arg(&program);
+            step::run(compile).map_err(|_| {
                 Failure::says("OpenMPI's compiler is missing: apt-get install openmpi-bin libopenmpi-dev")
             })?;
         }

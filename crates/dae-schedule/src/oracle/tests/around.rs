@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 
 use super::models::Slope;
-use super::words::{around, begun, folds, hold, on, parsed, same, step, with_run, word};
-use crate::Wire;
+use super::words::{around, begun, folds, hold, on, optimizer, parsed, same, step, with_run, word};
 use crate::oracle::wire::Residual;
-use crate::oracle::{Run, Setting, even};
+use crate::oracle::{Run, Setting, even, uneven};
+use crate::testing::schedule;
+use crate::{Schedule, Wire};
 
 /// `wire=f32` = nothing; with error feedback, sent + residual = the gradient exactly, time after time.
 pub(super) fn c1(cases: u32) -> Result<(), String> {
@@ -56,7 +57,8 @@ pub(super) fn p1(cases: u32) -> Result<(), String> {
     });
     let phases = (step(), around(), 1..5_u32).prop_map(|(step, items, steps)| {
         let items = word([step].iter().chain(&items));
-        format!("phase step>={steps} carry=state: [split 2 | step adam(.02)]; [{items}]")
+        let carry = if items.starts_with("step adam(") { " carry=state" } else { "" };
+        format!("phase step>={steps}{carry}: [split 2 | step adam(.02)]; [{items}]")
     });
     hold(
         cases,
@@ -76,6 +78,55 @@ pub(super) fn p1(cases: u32) -> Result<(), String> {
             Ok(())
         },
     )
+}
+
+/// A word and its normal form are run alike: bits, where sums are exact. And of any two of the language, normal or
+/// not, both are interpreted or neither is, and both consume the same samples.
+pub(super) fn normal(cases: u32) -> Result<(), String> {
+    hold(cases, (folds(true), step(), around(), on(true)), |(items, step, around, on)| {
+        // `split 1 order=exact` makes all sums of a word exact, and is not in its normal form.
+        prop_assume!(items.iter().any(|item| item.starts_with("split") && !item.starts_with("split 1")));
+        let word = word(items.iter().chain([&step]).chain(&around));
+        same(&on.run(&word, 3), &on.run(&parsed(&word).normal().to_string(), 3))
+    })?;
+    hold(cases, (schedule(), 1..3_u64, any::<u64>()), |(schedule, batch, seed)| {
+        let duration = uneven(seed);
+        let setting = Setting { seed, duration: &duration, ..Setting::new(&Slope { alike: false }, batch) };
+        let samples = |schedule: &Schedule| {
+            let mut run = Run::new(schedule, vec![0.0; 4], setting).ok()?;
+            Some(run.rounds(2).into_iter().map(|round| round.samples).collect::<Vec<_>>())
+        };
+        let normal = schedule.normal();
+        prop_assert_eq!(samples(&schedule), samples(&normal), "{} {}", schedule, normal);
+        Ok(())
+    })
+}
+
+/// Other numbers of workers left of `step`, in the middle of a run, keep the trajectory: bits with order=exact.
+pub(super) fn e1(cases: u32) -> Result<(), String> {
+    hold(cases, (optimizer(), 1..5_u64, 1..5_u32, 1..4_u32, on(true)), |(optimizer, when, a, b, on)| {
+        let (before, after) =
+            (format!("accum {a} | split {b} order=exact"), format!("split {} order=exact", a * b));
+        let resized = format!(
+            "phase step>={when} carry=state: [{before} | step {optimizer}]; [{after} | step {optimizer}]"
+        );
+        same(&on.run(&resized, 6), &on.run(&format!("{after} | step {optimizer}"), 6))
+    })
+}
+
+#[test]
+fn what_arrives_is_what_the_formats_say() {
+    let sent = |wire, numbers: &[f32]| Residual::new(numbers.len()).send(wire, 0..numbers.len(), numbers);
+    let numbers = [1.0 / 3.0, -1.0e5, 7.0e-8, 1.0 + 1.0 / 256.0, 1.0 + 3.0 / 256.0];
+    assert_eq!(sent(Wire::Bf16, &numbers), [0.333_984_38, -99_840.0, 6.984_919e-8, 1.0, 1.015_625]);
+    assert_eq!(
+        sent(Wire::F16, &numbers),
+        [0.333_251_95, -65_504.0, 5.960_464_5e-8, 1.003_906_2, 1.011_718_8]
+    );
+    assert_eq!(sent(Wire::Int8, &[254.0, -3.0, 1.0, 0.9]), [254.0, -4.0, 0.0, 0.0]);
+    assert_eq!(sent(Wire::Int4, &[-7.0, 3.4, 0.5, 1.5]), [-7.0, 3.0, 0.0, 2.0]);
+    assert_eq!(sent(Wire::TopK(0.5), &[1.0, -5.0, 5.0, -5.0]), [0.0, -5.0, 5.0, 0.0]);
+    assert_eq!(sent(Wire::TopK(0.01), &[1.0, -5.0, 2.0]), [0.0, -5.0, 0.0]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::models::Slope;
-use super::words::{around, begun, gossip, hold, near, on, same, step, with_run, word};
+use super::words::{around, begun, gossip, hold, near, on, same, start, step, with_run, word};
 use crate::oracle::dice::dice;
 use crate::oracle::mutant::{Mutant, with};
 use crate::oracle::{Grain, Model, Push, Setting, uneven};
@@ -73,7 +73,7 @@ pub(super) fn log(cases: u32) -> Result<(), String> {
             &format!("step sgd(.125) | every {h} | join {n} sync={sync} stale={stale} scale=sum"),
             setting,
         );
-        let (start, end) = (begun("step raw", setting).round().params, run.rounds(5)[4].params.clone());
+        let (start, end) = (start(setting.model), run.rounds(5)[4].params.clone());
         let log = run.log();
         let worth = |push: &Push| match push.staleness() {
             None => 0.0,

@@ -40,7 +40,11 @@ laws! {
     asynchronous::m10;
     asynchronous::log;
     asynchronous::delay_is_corrected;
+    right::sum_is_as_many_means;
+    right::all_to_all_is_a_centre;
     right::samples_are_counted;
     around::c1;
     around::p1;
+    around::e1;
+    around::normal;
 }

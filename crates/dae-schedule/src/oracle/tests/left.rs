@@ -9,6 +9,7 @@ pub(super) fn g1(cases: u32) -> Result<(), String> {
     let one = prop::sample::select(vec![
         "accum 1",
         "split 1",
+        "split 1 wire=int8",
         "split 1 order=exact",
         "tensor 1",
         "tensor 3",

@@ -5,8 +5,8 @@ use proptest::test_runner::TestCaseError;
 
 use super::models::{Alone, Slope};
 use super::words::{
-    On, alike, around, begun, bits, folds, hold, join, linear, near, on, optimizer, parsed, same, step,
-    with_run, word,
+    On, alike, around, begun, bits, folds, hold, join, linear, near, on, optimizer, parsed, same, start,
+    step, with_run, word,
 };
 use crate::oracle::mutant::{Mutant, with};
 use crate::oracle::process::Process;
@@ -157,7 +157,7 @@ pub(super) fn m8(cases: u32) -> Result<(), String> {
         let (period, delay) = (fragments * times, delay.min(times - 1));
         let setting = Setting::new(&Slope { alike: true }, 2);
         let join = format!("join {n} frag={fragments} delay={delay} mix={mix}");
-        let start = begun("step raw", setting).round().params;
+        let start = start(setting.model);
         let rounds = begun(&format!("step sgd(.125) | every {period} | {join}"), setting).rounds(3);
         for (round, params) in rounds.iter().map(|round| &round.params).enumerate() {
             for at in 0..4_u32 {
@@ -189,6 +189,24 @@ pub(super) fn m9(cases: u32) -> Result<(), String> {
     })
 }
 
+/// Where shares are equally large, `scale=sum` of n is n times the mean.
+pub(super) fn sum_is_as_many_means(cases: u32) -> Result<(), String> {
+    hold(cases, (any::<bool>(), 1..4_u32, 1..5_u8, on(false)), |(raw, h, n, on)| {
+        let step = if raw { "step raw".to_owned() } else { format!("step sgd(.05) | every {h}") };
+        let sum = on.run(&format!("{step} | join {n} scale=sum outer=sgd(.125)"), 4);
+        alike(&sum, &on.run(&format!("{step} | join {n} outer=sgd({})", 0.125 * f32::from(n)), 4))
+    })
+}
+
+/// Peers that all mix with all are children around a centre that averages.
+pub(super) fn all_to_all_is_a_centre(cases: u32) -> Result<(), String> {
+    hold(cases, (step(), 1..4_u32, 1..6_u32, any::<bool>(), on(false)), |(step, h, n, push, on)| {
+        let push = if push { " push" } else { "" };
+        let peers = on.run(&format!("{step} | every {h} | gossip {n} graph=complete{push}"), 4);
+        alike(&peers, &on.run(&format!("{step} | every {h} | join {n} weight=equal"), 4))
+    })
+}
+
 /// Whatever stands right of `step`, a word runs, and its samples are as many as its steps consume.
 pub(super) fn samples_are_counted(cases: u32) -> Result<(), String> {
     hold(cases, (step(), around(), (1..4_u32).prop_flat_map(join), on(false)), |(step, items, last, on)| {
@@ -208,9 +226,10 @@ pub(super) fn samples_are_counted(cases: u32) -> Result<(), String> {
 fn what_has_no_meaning_is_refused() {
     let setting = Setting::new(&Slope { alike: true }, 1);
     for (word, said) in [
-        ("step raw | gossip 2", "peers mix parameters"),
+        ("step raw | gossip 2 | join 2", "peers mix parameters"),
         ("step raw | join 2 outer=elastic(.1)", "elastic children"),
         ("step adam | join 2 wire=powersgd(2)", "shapes of matrices"),
+        ("split 2 wire=powersgd(2) | step adam", "shapes of matrices"),
         ("step adam | every 4 | join 2 frag=2 sync=async", "wait for all"),
     ] {
         let refused = Run::new(&parsed(word), vec![0.0; 4], setting).err().map(|refused| refused.to_string());

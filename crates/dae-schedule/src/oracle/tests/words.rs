@@ -65,8 +65,13 @@ pub(super) fn with_run<T>(on: On, word: &str, with: impl FnOnce(&mut Run<'_>) ->
 
 /// A run of a word from parameters that are not all alike.
 pub(super) fn begun<'a>(word: &str, setting: Setting<'a>) -> Run<'a> {
-    let x = (0..setting.model.parameters()).map(|at| 0.7 * noise(7, 0, at) as f32).collect();
-    Run::new(&parsed(word), x, setting).unwrap_or_else(|refused| panic!("{word}: {refused}"))
+    Run::new(&parsed(word), start(setting.model), setting)
+        .unwrap_or_else(|refused| panic!("{word}: {refused}"))
+}
+
+/// Where runs begin.
+pub(super) fn start(model: &dyn Model) -> Vec<f32> {
+    (0..model.parameters()).map(|at| 0.7 * noise(7, 0, at) as f32).collect()
 }
 
 pub(super) fn parsed(word: &str) -> Schedule {
