@@ -105,7 +105,12 @@ impl Ledger {
         let oldest = if let Stale::Drop(tau) = join.stale { Some(tau) } else { None };
         let tally = Tally::new(children.len());
         let (pending, held, stopping, pause_every) = (vec![], None, false, 0);
-        Self { terms: join.terms(), oldest, version, children, pending, pause_every, held, stopping, tally }
+        let mut terms = join.terms();
+        if terms.k == join.n {
+            // Who waits for all is never ahead; a run made longer may begin with children of unequal clocks.
+            terms.slack = None;
+        }
+        Self { terms, oldest, version, children, pending, pause_every, held, stopping, tally }
     }
 
     /// Lets all come to rest after each so many updates, 0 for never: nobody begins a round until [`Ledger::release`],

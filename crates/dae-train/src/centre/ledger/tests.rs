@@ -1,3 +1,5 @@
+//! The books under whatever order of arrivals.
+
 use super::*;
 use dae_schedule::SyncMode;
 use proptest::prelude::*;
@@ -180,4 +182,13 @@ fn what_is_too_old_is_dropped() {
     assert_eq!(orders, [Order::Drop { child: 1, round: 0 }, Order::Begin { child: 1, round: 1 }]);
     assert_eq!(ledger.tally().children[1].dropped, 1);
     assert_eq!(ledger.tally().children[0].staleness, [(0, 2)].into());
+}
+
+#[test]
+fn children_of_unequal_clocks_go_on_together() {
+    let mut ledger = Ledger::new(&Join::new(2), 5, [(5, false), (4, false)]);
+    assert_eq!(ledger.begin(), [Order::Begin { child: 0, round: 5 }, Order::Begin { child: 1, round: 4 }]);
+    let arrival = |child, round| Arrival { child, round, samples: 1, loss: 0.0, last: false };
+    assert_eq!(ledger.arrive(arrival(0, 5)), []);
+    assert!(matches!(ledger.arrive(arrival(1, 4))[0], Order::Fire { version: 6, .. }));
 }
