@@ -63,7 +63,8 @@ fn main() -> ExitCode {
     match perform(cli.command).and_then(|output| print(&output)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("{:?}", failure.report);
+            // If nobody reads it any more, the code says it still.
+            let _ = writeln!(std::io::stderr(), "{:?}", failure.report);
             failure.exit.into()
         }
     }

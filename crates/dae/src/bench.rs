@@ -63,7 +63,8 @@ async fn links(at: &Address, node: usize) -> Result<Vec<Link>, String> {
     }
     let mut listener = Listener::bind(at).await.map_err(|e| e.to_string())?;
     while links.len() < SIZES.len() {
-        let incoming = listener.accept().await.map_err(|e| e.to_string())?;
+        let incoming = tokio::time::timeout(DEADLINE, listener.accept()).await;
+        let incoming = incoming.map_err(|e| e.to_string())?.map_err(|e| e.to_string())?;
         links.push(endpoint.accept(incoming, |_| Ok(hello()), DEADLINE).await.map_err(|e| e.to_string())?);
     }
     Ok(links)

@@ -30,7 +30,13 @@ fn fits(plan: &Plan, parameters: usize, features: usize, available: Option<u128>
     // centre of a join, with what was pushed and pulled, takes less than another child.
     let groups = if plan.join().is_some() { children + 1 } else { 1 };
     let model = 4 * parameters * (4 * (1 + states) * groups + 2 * (groups - 1) + workers);
-    let ready = u128::from(plan.topology().data.prefetch) + 1;
+    // Where sums are free of order, integers for each worker, and all batches of a step in hand.
+    let (sums, in_hand) =
+        if plan.exact() { (8 * parameters * workers, plan.accum() as u128) } else { (0, 1) };
+    // What sums over nodes take: what is reduced, room for what comes, and what a codec keeps back.
+    let over_nodes = if plan.nodes() > 1 { 4 * parameters * if plan.exact() { 5 } else { 4 } } else { 0 };
+    let model = model + sums + over_nodes;
+    let ready = u128::from(plan.topology().data.prefetch) + in_hand;
     // Clean and noisy, and perhaps the mask.
     let batches = 4 * 3 * workers * ready * plan.batch() as u128 * features;
     match available {

@@ -62,10 +62,14 @@ pub(crate) struct EvalArgs {
     pub(crate) json: bool,
 }
 
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| (1..=1024).contains(n)).ok_or_else(|| "a number from 1 to 1024".to_owned())
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
     /// Workers of one process, in one arena
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
     pub(crate) workers: usize,
     /// Be the first of two hosts, and wait here for the other
     #[arg(long, value_name = "ADDR", conflicts_with = "dial")]

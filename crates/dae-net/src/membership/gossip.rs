@@ -95,7 +95,7 @@ struct Shared {
 impl Membership {
     /// Nodes of a cluster at most. Each message of gossip names all of them, those included that left a moment ago, and a
     /// datagram holds the names of about 550.
-    pub const MOST_NODES: usize = 400;
+    pub const MOST_NODES: usize = 250;
 
     /// Starts to gossip on `socket`. Needs a tokio runtime around it.
     ///

@@ -20,7 +20,8 @@ use super::pieces::{Whole, pieces};
 const MOST_BYTES: usize = 65_507;
 /// Gossip names all nodes in each of its messages, and fails where those alone come near what a datagram holds. A message
 /// that names so many is not taken, and none is while this node itself knows so many: the others are not kept from
-/// gossiping by that, and the number of nodes that are let in (`Membership::MOST_NODES`) is far below it.
+/// gossiping by that, and the number of nodes that are let in (`Membership::MOST_NODES`) is far below it:
+/// those that were started anew within a minute are counted twice.
 const MOST_NAMES: usize = 60_000;
 /// An error of the socket that comes again and again must not keep a core busy.
 const BREATH: Duration = Duration::from_millis(20);

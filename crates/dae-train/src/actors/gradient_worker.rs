@@ -165,8 +165,9 @@ fn finite(member: &mut Member, step: u64, commit: &Commit, bad: Option<usize>) -
         return Err(Halt::NonFinite { step, what, culprit: Some(rank) });
     }
     if bad.is_some() {
-        // The slots still hold the step's gradients: whose was it?
-        let mine = member.slot().iter().any(|g| !g.is_finite());
+        // The slots still hold the step's gradients: whose was it? Where sums are free of order, each was finite, and it
+        // is nobody's.
+        let mine = !member.arena().is_exact() && member.slot().iter().any(|g| !g.is_finite());
         let culprit = member.first_to_say(mine).unwrap_or(mine.then_some(member.rank()));
         return Err(Halt::NonFinite { step, what: "gradient", culprit });
     }

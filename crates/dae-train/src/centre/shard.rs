@@ -161,6 +161,10 @@ fn average(given: &[Contribution], votes: &[f64], scale: Scale, total: f64, x: &
         // Where the centre has moved since, the way gone is added to where it is now.
         let value = |from, to| if from == old { to } else { old + (to - from) };
         *x = match scale {
+            // Of one alone the sum is the mean.
+            _ if given.len() == 1 => {
+                value(given[0].from[at].into(), given[0].motion.numbers()[at].into()) as f32
+            }
             Scale::Mean => (over(given, votes, at, value) / total) as f32,
             Scale::Sum => (old + over(given, votes, at, |from, to| to - from)) as f32,
         };

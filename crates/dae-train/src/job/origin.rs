@@ -70,6 +70,12 @@ impl Origin {
         let here =
             checkpoint.as_ref().map(|c| Standing { at: at(&c.meta), loss: c.meta.loss, scale: c.meta.scale });
         let standing = across.agreed(here, || Facts::of(plan, layout, dataset))?;
+        if standing.is_some() && plan.keeps_back() {
+            tracing::warn!(
+                "what the lossy `wire` had kept back is not in the checkpoint: the run goes on without it, and not to the bit as \
+                 one that was never stopped"
+            );
+        }
         let zeros = || vec![0.0; layout.len()];
         let (mut params, mut state, children) = match checkpoint {
             Some(checkpoint) => (checkpoint.params, checkpoint.state, checkpoint.meta.children),

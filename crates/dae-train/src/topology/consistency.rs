@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use dae_schedule::{MItem, Word};
 
+use dae_schedule::{Algo, Wire};
+
 use super::document::Topology;
 use super::kinds::Kinds;
 use super::marks::Marks;
@@ -17,6 +19,9 @@ const MOST_PARAMETERS: u64 = 1 << 32;
 
 /// The most shards of a join's centre.
 const MOST_SHARDS: u32 = 256;
+
+/// The most grains of a step whose sum is free of order: each has bits enough then.
+const MOST_TERMS: u64 = 1 << 20;
 
 /// The most samples one step may take from all workers together.
 const LARGEST_STEP: u64 = 1 << 40;
@@ -207,6 +212,21 @@ impl Check<'_> {
             let reason = format!("names {named} nodes, and the schedule takes {nodes}");
             let fix = "name more, or none where any will do, or lower the count of `@cluster`";
             self.report("conflict", "placement.nodes", reason, fix);
+        }
+        let terms = u64::from(word.workers()) * u64::from(word.accum());
+        if exact(&word) && terms > MOST_TERMS {
+            let reason = format!(
+                "`order=exact` sums {MOST_TERMS} grains at most, and a step of this word has {terms}"
+            );
+            self.report("out-of-range", KEY, reason, "make grains larger and `accum` smaller");
+        }
+        if let Some(split) = over_nodes(&word)
+            && split.wire.loses()
+            && !matches!(split.wire, Wire::PowerSgd(_))
+            && !matches!(split.algo, Algo::Auto | Algo::Direct)
+        {
+            let reason = "what is coded has to be read before it is added, so each part goes straight to the node that adds it";
+            self.report("conflict", KEY, reason, "take out `algo`, or write `algo=direct`");
         }
         if exact(&word) && over_nodes(&word).is_some_and(|split| split.wire.loses()) {
             let reason = "`order=exact` is the same to the bit whoever computes what, and what a lossy `wire` loses is not";

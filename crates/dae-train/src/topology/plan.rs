@@ -68,6 +68,11 @@ impl Plan {
         exact(&self.word)
     }
 
+    /// Whether numbers lose something on their way between nodes, which is kept back and sent later.
+    pub fn keeps_back(&self) -> bool {
+        over_nodes(&self.word).is_some_and(|split| split.wire.loses())
+    }
+
     /// How sums over nodes of a model of this layout are made; nothing where that is left to the run.
     pub fn means(&self, layout: &Layout) -> Option<Means> {
         means(over_nodes(&self.word)?, layout)
