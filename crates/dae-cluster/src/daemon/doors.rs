@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(refusal(&me, &peer(999), &members), None);
         members.push(member(998));
         let why = refusal(&me, &peer(999), &members).expect("it is full");
-        assert!(why.contains("400 nodes"), "{why}");
+        assert!(why.contains(&format!("{} nodes", Membership::MOST_NODES)), "{why}");
         assert_eq!(refusal(&me, &peer(998), &members), None, "it is one of them");
         assert!(refusal(&me, &PeerInfo { id: member(997).id, ..peer(5) }, &members[..9]).is_some());
     }
