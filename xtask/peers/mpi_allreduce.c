@@ -13,7 +13,7 @@ static int by_value(const void *a, const void *b) {
 
 int main(int argc, char **argv) {
     const size_t sizes[] = {4 << 10, 256 << 10, 4 << 20, 64 << 20};
-    const int warm_up = 3;
+    const int warm_up = 10;
     int rank, world;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

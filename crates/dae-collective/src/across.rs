@@ -2,7 +2,7 @@
 
 use crate::coded::Coded;
 use crate::low_rank::LowRank;
-use crate::perform::{Heads, perform, perform_exact_with, perform_with};
+use crate::perform::{Heads, Terms, perform, perform_exact_with, perform_with};
 use crate::plan::Collective;
 use crate::{Broken, Contribution, Incoming, Means, Outgoing, Peers, Phase, Plan, Scale, Tag, sum};
 use std::ops::Range;
@@ -76,16 +76,23 @@ impl Across {
         let Self { peers, way, reduced, .. } = self;
         let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();
         let mut all = vec![mine.clone(); peers.nodes()];
-        sum(slots, reduced);
         let heads = Heads { mine: &mine, all: &mut all };
         let [first, then] = [tag(step, Phase::Gradients), tag(step, Phase::Sums)];
         match way {
             Way::Plain { plan, room } => {
-                perform_with(&mut **peers, first, plan.adding(), reduced, room, Some(heads))?;
+                let (into, mut terms) = ((&mut reduced[..], &mut *room), Terms::new(slots));
+                perform_with(&mut **peers, first, plan.adding(), into, Some(&mut terms), Some(heads))?;
+                terms.begin(&plan.held(), reduced);
                 perform(&mut **peers, then, plan.copying(), reduced, room)?;
             }
-            Way::Coded(coded) => coded.reduce(&mut **peers, [first, then], reduced, heads)?,
-            Way::LowRank(low_rank) => low_rank.reduce(&mut **peers, [first, then], reduced, heads)?,
+            Way::Coded(coded) => {
+                sum(slots, reduced);
+                coded.reduce(&mut **peers, [first, then], reduced, heads)?;
+            }
+            Way::LowRank(low_rank) => {
+                sum(slots, reduced);
+                low_rank.reduce(&mut **peers, [first, then], reduced, heads)?;
+            }
         }
         Ok(contributions(&all))
     }
@@ -108,11 +115,10 @@ impl Across {
         let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();
         let mut all = vec![mine.clone(); peers.nodes()];
         sums.resize(reduced.len(), 0);
-        sum(slots, sums);
-        let heads = Heads { mine: &mine, all: &mut all };
+        let with = (Some(Terms::new(slots)), Some(Heads { mine: &mine, all: &mut all }));
         let [first, then] = [tag(step, Phase::Gradients), tag(step, Phase::Sums)];
         let finish = |sums: &[i64], total: &mut [f32]| scale.total(&[sums], total);
-        perform_exact_with(&mut **peers, [first, then], plan, (sums, terms), (reduced, finish), Some(heads))?;
+        perform_exact_with(&mut **peers, [first, then], plan, (sums, terms), (reduced, finish), with)?;
         Ok(contributions(&all))
     }
 

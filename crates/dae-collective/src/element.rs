@@ -45,11 +45,20 @@ pub fn sum<T: Element>(terms: &[&[T]], into: &mut [T]) {
     }
 }
 
-/// Sums in place as [`sum`] does: `before`, then what is there, then `after`, all of one length. `before` is used up.
-pub(crate) fn sum_around<T: Element>(before: &mut [&mut [T]], own: &mut [T], after: &[&[T]]) {
-    for start in (0..own.len()).step_by(BLOCK) {
-        let range = start..own.len().min(start + BLOCK);
-        let total = &mut own[range.clone()];
+/// Sums as [`sum`] does: `before`, then `own`, then `after`, all of one length; without an `own`, in place of what is
+/// there. `before` is used up.
+pub(crate) fn sum_around<T: Element>(
+    before: &mut [&mut [T]],
+    own: Option<&[T]>,
+    after: &[&[T]],
+    into: &mut [T],
+) {
+    for start in (0..into.len()).step_by(BLOCK) {
+        let range = start..into.len().min(start + BLOCK);
+        let total = &mut into[range.clone()];
+        if let Some(own) = own {
+            total.copy_from_slice(&own[range.clone()]);
+        }
         if let Some((first, more)) = before.split_first_mut() {
             let first = &mut first[range.clone()];
             more.iter().for_each(|term| add(first, &term[range.clone()]));
@@ -87,7 +96,12 @@ mod tests {
             let (before, rest) = all.split_at_mut(own);
             let (there, after) = rest.split_first_mut().unwrap();
             let mut before: Vec<_> = before.iter_mut().map(Vec::as_mut_slice).collect();
-            sum_around(&mut before, there, &after.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            let after: Vec<_> = after.iter().map(Vec::as_slice).collect();
+            let (mut used_up, mut elsewhere) = (before.iter().map(|b| b.to_vec()).collect::<Vec<_>>(), vec![f32::NAN; len]);
+            let mut used_up: Vec<_> = used_up.iter_mut().map(Vec::as_mut_slice).collect();
+            sum_around(&mut used_up, Some(there), &after, &mut elsewhere);
+            prop_assert_eq!(bits(&elsewhere), &expected[..]);
+            sum_around(&mut before, None, &after, there);
             prop_assert_eq!(bits(there), expected);
         }
     }

@@ -1,6 +1,6 @@
 //! What a plan says, done over links.
 
-use crate::element::sum_around;
+use crate::element::{sum, sum_around};
 use crate::plan::{Receive, Round, Take};
 use crate::{Broken, Element, Incoming, Outgoing, Peers, Plan, Tag};
 use std::ops::Range;
@@ -11,6 +11,53 @@ pub(crate) struct Heads<'a> {
     pub(crate) mine: &'a [u8],
     /// Of all nodes; this one's own stays untouched.
     pub(crate) all: &'a mut [Vec<u8>],
+}
+
+/// What a node brings to a sum: terms that stay as they are, and where something has been added to them already.
+///
+/// So nothing is copied before it is sent, and what others sum is never summed here.
+pub(crate) struct Terms<'a, T> {
+    terms: &'a [&'a [T]],
+    begun: Vec<Range<usize>>,
+}
+
+impl<'a, T: Element> Terms<'a, T> {
+    /// Of these terms.
+    pub(crate) fn new(terms: &'a [&'a [T]]) -> Self {
+        Self { terms, begun: vec![] }
+    }
+
+    /// The only term, where nothing was added to it.
+    fn only(&self, range: &Range<usize>) -> Option<&'a [T]> {
+        let &[term] = self.terms else { return None };
+        let touched = self.begun.iter().any(|begun| begun.start < range.end && range.start < begun.end);
+        (!touched).then(|| &term[range.clone()])
+    }
+
+    /// Sums the terms of a stretch to where more will be added, as far as that is not done.
+    pub(crate) fn begin(&mut self, range: &Range<usize>, numbers: &mut [T]) {
+        let mut at = range.start;
+        let mut sum_to = |at: usize, end: usize| {
+            let terms: Vec<_> = self.terms.iter().map(|term| &term[at..end]).collect();
+            sum(&terms, &mut numbers[at..end]);
+        };
+        for begun in self.begun.iter().filter(|begun| begun.start < range.end && range.start < begun.end) {
+            if at < begun.start {
+                sum_to(at, begun.start);
+            }
+            at = at.max(begun.end);
+        }
+        if at < range.end {
+            sum_to(at, range.end);
+        }
+        self.mark(range);
+    }
+
+    /// From here on `numbers` has what counts.
+    fn mark(&mut self, range: &Range<usize>) {
+        self.begun.push(range.clone());
+        self.begun.sort_by_key(|begun| begun.start);
+    }
 }
 
 /// Does some rounds of a plan with this node's numbers; `tag` is that of their first. Room for what is to be added is
@@ -28,22 +75,29 @@ pub fn perform<T: Element>(
     numbers: &mut [T],
     room: &mut Vec<T>,
 ) -> Result<(), Broken> {
-    perform_with(peers, tag, rounds, numbers, room, None)
+    perform_with(peers, tag, rounds, (numbers, room), None, None)
 }
 
-/// As [`perform`], with the heads.
+/// As [`perform`], with the heads. With terms, these are what this node has, and `numbers` is where the sum is made.
 pub(crate) fn perform_with<T: Element>(
     peers: &mut dyn Peers,
     tag: Tag,
     rounds: &[Round],
-    numbers: &mut [T],
-    room: &mut Vec<T>,
+    (numbers, room): (&mut [T], &mut Vec<T>),
+    mut terms: Option<&mut Terms<'_, T>>,
     mut heads: Option<Heads<'_>>,
 ) -> Result<(), Broken> {
     for (n, round) in (tag.round..).zip(rounds) {
         let tag = Tag { round: n, ..tag };
-        exchange(peers, tag, round, numbers, room, heads.take())?;
-        add(peers.node(), round, numbers, room);
+        if let Some(terms) = &mut terms {
+            for send in &round.sends {
+                if terms.only(&send.range).is_none() {
+                    terms.begin(&send.range, numbers);
+                }
+            }
+        }
+        exchange(peers, tag, round, (numbers, room), terms.as_deref(), heads.take())?;
+        add(peers.node(), round, (numbers, room), terms.as_deref_mut());
     }
     Ok(())
 }
@@ -64,19 +118,22 @@ pub fn perform_exact(
     room: &mut Vec<i64>,
     (total, finish): (&mut [f32], impl FnOnce(&[i64], &mut [f32])),
 ) -> Result<(), Broken> {
-    perform_exact_with(peers, [first, then], plan, (sums, room), (total, finish), None)
+    perform_exact_with(peers, [first, then], plan, (sums, room), (total, finish), (None, None))
 }
 
-/// As [`perform_exact`], with the heads.
+/// As [`perform_exact`], with terms and heads.
 pub(crate) fn perform_exact_with(
     peers: &mut dyn Peers,
     [first, then]: [Tag; 2],
     plan: &Plan,
     (sums, room): (&mut [i64], &mut Vec<i64>),
     (total, finish): (&mut [f32], impl FnOnce(&[i64], &mut [f32])),
-    heads: Option<Heads<'_>>,
+    (mut terms, heads): (Option<Terms<'_, i64>>, Option<Heads<'_>>),
 ) -> Result<(), Broken> {
-    perform_with(peers, first, plan.adding(), sums, room, heads)?;
+    perform_with(peers, first, plan.adding(), (&mut *sums, room), terms.as_mut(), heads)?;
+    if let Some(terms) = &mut terms {
+        terms.begin(&plan.held(), sums);
+    }
     finish(&sums[plan.held()], &mut total[plan.held()]);
     // Nothing is added in these rounds, so they take no room.
     perform(peers, then, plan.copying(), total, &mut Vec::new())
@@ -91,8 +148,8 @@ fn exchange<T: Element>(
     peers: &mut dyn Peers,
     tag: Tag,
     round: &Round,
-    numbers: &mut [T],
-    room: &mut Vec<T>,
+    (numbers, room): (&mut [T], &mut Vec<T>),
+    terms: Option<&Terms<'_, T>>,
     heads: Option<Heads<'_>>,
 ) -> Result<(), Broken> {
     let (nodes, node) = (peers.nodes(), peers.node());
@@ -117,6 +174,10 @@ fn exchange<T: Element>(
         into[from].get_or_insert_default().body = bytemuck::cast_slice_mut(place);
     }
     for send in &round.sends {
+        if let Some(term) = terms.and_then(|terms| terms.only(&send.range)) {
+            out[send.to].get_or_insert_default().body = bytemuck::cast_slice(term);
+            continue;
+        }
         let lies = |(at, _): &&(Range<usize>, &[T])| at.start <= send.range.start && send.range.end <= at.end;
         let (at, stretch) =
             rest.iter().find(lies).expect("nothing is sent from where something is copied to");
@@ -151,7 +212,16 @@ fn apart<'a, T>(
 }
 
 /// Adds what has come.
-fn add<T: Element>(node: usize, round: &Round, numbers: &mut [T], room: &mut [T]) {
+fn add<T: Element>(
+    node: usize,
+    round: &Round,
+    (numbers, room): (&mut [T], &mut [T]),
+    mut terms: Option<&mut Terms<'_, T>>,
+) {
+    if let Some(terms) = &mut terms {
+        let copied = round.receives.iter().filter(|receive| receive.take == Take::Copy);
+        copied.for_each(|receive| terms.mark(&receive.range));
+    }
     let receives: Vec<_> = added(round).collect();
     let mut room = room;
     for of_place in receives.chunk_by(|a, b| a.range == b.range) {
@@ -164,7 +234,15 @@ fn add<T: Element>(node: usize, round: &Round, numbers: &mut [T], room: &mut [T]
                 false => after.push(&*term),
             }
         }
-        sum_around(&mut before, &mut numbers[range], &after);
+        let own = terms.as_mut().and_then(|terms| {
+            let only = terms.only(&range);
+            match only {
+                Some(_) => terms.mark(&range),
+                None => terms.begin(&range, numbers),
+            }
+            only
+        });
+        sum_around(&mut before, own, &after, &mut numbers[range]);
     }
 }
 

@@ -1,9 +1,11 @@
 //! [`BulkReceiver`]: frames from a peer, into memory that lies ready, on a thread that may block.
 
-use std::io;
+use std::collections::VecDeque;
+use std::io::{self, Read as _};
 use std::time::Duration;
 
 use crate::awake::Awake;
+use crate::bulk_sender::Progress;
 use crate::head::Head;
 use crate::limits::Limits;
 use crate::link_error::LinkError;
@@ -11,20 +13,35 @@ use crate::record_reader::RecordReader;
 use crate::socket::{StdSocket, blocked};
 
 /// The half of a bulk link that receives. After an error every later call gives the same error.
+///
+/// Either [`Self::recv`] waits until a frame is there, or [`Self::begun`] and [`Self::go_on`] receive it without ever
+/// waiting, so that one thread may drive many links both ways.
 pub struct BulkReceiver {
     socket: StdSocket,
     records: RecordReader,
     limits: Limits,
     deadline: Duration,
     awake: Awake,
-    /// The parts of the frame that was begun.
+    /// What there is of the next frame's head, lengths and header.
+    front: Vec<u8>,
+    /// Of the frame that was begun: the parts to come.
     due: Vec<u64>,
     failed: Option<LinkError>,
 }
 
+/// Where the parts of a frame that was begun arrive.
+pub struct Receiving<'a> {
+    parts: VecDeque<&'a mut [u8]>,
+}
+
 impl BulkReceiver {
     pub(crate) fn new(socket: StdSocket, records: RecordReader, limits: Limits, deadline: Duration) -> Self {
-        Self { socket, records, limits, deadline, awake: Awake::default(), due: Vec::new(), failed: None }
+        let (awake, front, due) = Default::default();
+        Self { socket, records, limits, deadline, awake, front, due, failed: None }
+    }
+
+    pub(crate) fn socket(&self) -> &StdSocket {
+        &self.socket
     }
 
     /// Waits for a frame whose parts are exactly as long as `parts`, and fills these; gives its kind and its header.
@@ -33,50 +50,80 @@ impl BulkReceiver {
     /// A frame with other parts, before any of them is read; a connection that ended, was tampered with, or gave
     /// nothing for the deadline. `parts` may be filled in part then.
     pub fn recv(&mut self, parts: &mut [&mut [u8]]) -> Result<(u16, Vec<u8>), LinkError> {
-        let begun = self.begin()?;
-        self.finish(parts)?;
-        Ok(begun)
-    }
-
-    /// Waits for a frame and gives its kind and its header; [`Self::finish`] or [`Self::pass_over`] follows.
-    ///
-    /// # Errors
-    /// As [`Self::recv`].
-    pub fn begin(&mut self) -> Result<(u16, Vec<u8>), LinkError> {
-        self.unless_failed(Self::read_front)
-    }
-
-    /// Fills `parts` with those of the frame that was begun; they are exactly as long.
-    ///
-    /// # Errors
-    /// As [`Self::recv`].
-    pub fn finish(&mut self, parts: &mut [&mut [u8]]) -> Result<(), LinkError> {
         self.unless_failed(|this| {
-            let found = std::mem::take(&mut this.due);
-            if !found.iter().copied().eq(parts.iter().map(|part| part.len() as u64)) {
-                let expected = parts.iter().map(|part| part.len() as u64).collect();
-                return Err(LinkError::Parts { found, expected });
+            let begun = loop {
+                match this.take_front()? {
+                    Some(begun) => break begun,
+                    None => this.read()?,
+                }
+            };
+            let mut receiving = this.expect(parts.iter_mut().map(|part| &mut **part))?;
+            while !this.fill(&mut receiving)? {
+                this.read()?;
             }
-            parts.iter_mut().try_for_each(|part| this.fill(part))
+            Ok(begun)
         })
     }
 
-    /// Drops the parts of the frame that was begun.
+    /// The kind and the header of the next frame, once they have arrived; [`Self::parts`] and [`Self::go_on`] follow.
+    ///
+    /// # Errors
+    /// As [`Self::recv`], but for the deadline.
+    pub fn begun(&mut self) -> Result<Option<(u16, Vec<u8>)>, LinkError> {
+        self.unless_failed(|this| {
+            loop {
+                let begun = this.take_front()?;
+                if begun.is_some() || !this.read_now()? {
+                    return Ok(begun);
+                }
+            }
+        })
+    }
+
+    /// Where the parts of the frame that was begun are to arrive; they are exactly as long.
     ///
     /// # Errors
     /// As [`Self::recv`].
-    pub fn pass_over(&mut self) -> Result<(), LinkError> {
+    pub fn parts<'a>(
+        &mut self,
+        parts: impl Iterator<Item = &'a mut [u8]>,
+    ) -> Result<Receiving<'a>, LinkError> {
+        self.unless_failed(|this| this.expect(parts))
+    }
+
+    /// Receives what has arrived, but no more than a buffer full, so that others come to turn.
+    ///
+    /// # Errors
+    /// As [`Self::recv`], but for the deadline.
+    pub fn go_on(&mut self, receiving: &mut Receiving<'_>) -> Result<Progress, LinkError> {
         self.unless_failed(|this| {
-            let mut left =
-                std::mem::take(&mut this.due).iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
-            let mut scratch = [0; 4096];
-            while left > 0 {
-                let some = left.min(scratch.len() as u64) as usize;
-                this.fill(&mut scratch[..some])?;
-                left -= some as u64;
+            if this.fill(receiving)? {
+                return Ok(Progress::Done);
             }
-            Ok(())
+            let moved = this.read_now()?;
+            Ok(match this.fill(receiving)? {
+                true => Progress::Done,
+                false if moved => Progress::Moved,
+                false => Progress::Stuck,
+            })
         })
+    }
+
+    /// Waits for the peer's end, whatever comes before it, and gives its last words, if it had any. Takes no longer than
+    /// the deadline.
+    pub fn last_words(&mut self) -> Option<String> {
+        let by = std::time::Instant::now() + self.deadline;
+        let past = |this: &mut Self| -> Result<(), LinkError> {
+            this.records.consume(this.records.plain().len());
+            if this.records.open()? { Ok(()) } else { this.read() }
+        };
+        while self.failed.is_none() && std::time::Instant::now() < by {
+            self.failed = past(self).err();
+        }
+        match &self.failed {
+            Some(LinkError::Left { why }) => Some(why.clone()),
+            _ => None,
+        }
     }
 
     fn unless_failed<T>(
@@ -89,54 +136,100 @@ impl BulkReceiver {
         act(self).inspect_err(|error| self.failed = Some(error.clone()))
     }
 
-    fn read_front(&mut self) -> Result<(u16, Vec<u8>), LinkError> {
-        let mut head = [0; Head::BYTES];
-        self.fill(&mut head)?;
-        let head = Head::read(head)?;
-        self.limits.check_header(u64::from(head.header_bytes))?;
-        self.limits.check_parts(u64::from(head.parts))?;
-        let mut due = Vec::with_capacity(usize::from(head.parts));
-        for _ in 0..head.parts {
-            let mut length = [0; Head::LENGTH_BYTES];
-            self.fill(&mut length)?;
-            due.push(u64::from_le_bytes(length));
+    /// The kind and the header of a frame, once all before its parts has been read.
+    fn take_front(&mut self) -> Result<Option<(u16, Vec<u8>)>, LinkError> {
+        loop {
+            let mut needed = Head::BYTES;
+            if let Some(head) = self.front.first_chunk() {
+                let head = Head::read(*head)?;
+                self.limits.check_header(u64::from(head.header_bytes))?;
+                self.limits.check_parts(u64::from(head.parts))?;
+                needed += usize::from(head.parts) * Head::LENGTH_BYTES;
+                if self.front.len() >= needed {
+                    let lengths = self.front[Head::BYTES..needed].as_chunks().0;
+                    let lengths = lengths.iter().map(|length| u64::from_le_bytes(*length));
+                    self.limits.check_bytes(u64::from(head.header_bytes), lengths.clone())?;
+                    let whole = needed + head.header_bytes as usize;
+                    if self.front.len() == whole {
+                        self.due = lengths.collect();
+                        let header = self.front.split_off(needed);
+                        self.front.clear();
+                        return Ok(Some((head.kind, header)));
+                    }
+                    needed = whole;
+                }
+            }
+            let plain = self.records.plain();
+            let taken = plain.len().min(needed - self.front.len());
+            self.front.extend_from_slice(&plain[..taken]);
+            self.records.consume(taken);
+            if taken == 0 && !self.records.open()? {
+                return Ok(None);
+            }
         }
-        self.limits.check_bytes(u64::from(head.header_bytes), due.iter().copied())?;
-        let mut header = vec![0; head.header_bytes as usize];
-        self.fill(&mut header)?;
-        self.due = due;
-        Ok((head.kind, header))
     }
 
-    fn fill(&mut self, mut into: &mut [u8]) -> Result<(), LinkError> {
-        while !into.is_empty() {
+    fn expect<'a>(&mut self, parts: impl Iterator<Item = &'a mut [u8]>) -> Result<Receiving<'a>, LinkError> {
+        let parts: VecDeque<_> = parts.collect();
+        let found = std::mem::take(&mut self.due);
+        if !found.iter().copied().eq(parts.iter().map(|part| part.len() as u64)) {
+            let expected = parts.iter().map(|part| part.len() as u64).collect();
+            return Err(LinkError::Parts { found, expected });
+        }
+        Ok(Receiving { parts })
+    }
+
+    /// Opens what was read to where it belongs; whether that was all of it.
+    fn fill(&mut self, receiving: &mut Receiving<'_>) -> Result<bool, LinkError> {
+        while let Some(part) = receiving.parts.front_mut() {
+            if part.is_empty() {
+                receiving.parts.pop_front();
+                continue;
+            }
             let plain = self.records.plain();
-            let taken = plain.len().min(into.len());
+            let taken = plain.len().min(part.len());
             if taken > 0 {
-                let (front, rest) = std::mem::take(&mut into).split_at_mut(taken);
-                front.copy_from_slice(&plain[..taken]);
+                part.split_off_mut(..taken).unwrap_or_default().copy_from_slice(&plain[..taken]);
                 self.records.consume(taken);
-                into = rest;
                 continue;
             }
             match self.records.next_bytes()? {
-                Some(bytes) if bytes <= into.len() => {
-                    let (front, rest) = std::mem::take(&mut into).split_at_mut(bytes);
-                    self.records.open_into(front)?;
-                    into = rest;
+                Some(bytes) if bytes <= part.len() => {
+                    self.records.open_into(part.split_off_mut(..bytes).unwrap_or_default())?;
                 }
                 _ if self.records.open()? => {}
-                _ => self.read()?,
+                _ => return Ok(false),
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn read(&mut self) -> Result<(), LinkError> {
-        if self.records.ended() {
-            return Err(LinkError::Lost { why: "the peer said goodbye".to_owned() });
+    /// Reads what has arrived, if anything has.
+    fn read_now(&mut self) -> Result<bool, LinkError> {
+        self.unless_ended()?;
+        match self.socket.read_now(self.records.room()) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            read => self.arrived(read).map(|()| true),
         }
-        match self.awake.read(&mut self.socket, self.records.room()) {
+    }
+
+    /// Waits for something to read.
+    fn read(&mut self) -> Result<(), LinkError> {
+        loop {
+            if self.read_now()? {
+                self.awake.moved();
+                return Ok(());
+            }
+            if !self.awake.pause() {
+                let read = self.socket.read(self.records.room());
+                return self.arrived(read);
+            }
+        }
+    }
+
+    fn arrived(&mut self, read: io::Result<usize>) -> Result<(), LinkError> {
+        match read {
+            Ok(0) if self.records.ended() => Err(LinkError::Lost { why: "the peer said goodbye".to_owned() }),
             Ok(0) => Err(self.records.cut_off()),
             Ok(bytes) => {
                 self.records.arrived(bytes);
@@ -145,5 +238,15 @@ impl BulkReceiver {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             Err(error) => Err(blocked("waiting for the peer", self.deadline, &error)),
         }
+    }
+
+    /// Once the peer has said that nothing follows, the only thing to come is why.
+    fn unless_ended(&mut self) -> Result<(), LinkError> {
+        if self.records.ended() {
+            if let Some(why) = self.records.why()? {
+                return Err(LinkError::Left { why });
+            }
+        }
+        Ok(())
     }
 }

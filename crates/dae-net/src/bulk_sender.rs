@@ -1,6 +1,7 @@
 //! [`BulkSender`]: frames to a peer, from a thread that may block.
 
-use std::io::Write as _;
+use std::collections::VecDeque;
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use crate::link_error::LinkError;
@@ -8,16 +9,44 @@ use crate::record_writer::RecordWriter;
 use crate::socket::{StdSocket, blocked};
 
 /// The half of a bulk link that sends. After an error the link is of no more use.
+///
+/// Either [`Self::send`] waits until a frame is with the system, or [`Self::begin`] and [`Self::go_on`] send it without
+/// ever waiting, so that one thread may drive many links both ways.
 pub struct BulkSender {
     socket: StdSocket,
     records: RecordWriter,
     deadline: Duration,
+    /// So many of the sealed bytes are written.
+    written: usize,
     torn: bool,
+}
+
+/// A frame that was begun and not sent yet.
+pub struct Sending<'a> {
+    /// What comes before the parts, and how much of it is sealed.
+    front: Vec<u8>,
+    sealed: usize,
+    parts: VecDeque<&'a [u8]>,
+}
+
+/// What became of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// All is done.
+    Done,
+    /// Something was done, and something is left.
+    Moved,
+    /// Nothing can be done for now.
+    Stuck,
 }
 
 impl BulkSender {
     pub(crate) fn new(socket: StdSocket, records: RecordWriter, deadline: Duration) -> Self {
-        Self { socket, records, deadline, torn: false }
+        Self { socket, records, deadline, written: 0, torn: false }
+    }
+
+    pub(crate) fn socket(&self) -> &StdSocket {
+        &self.socket
     }
 
     /// Sends a frame; the parts are sealed from where they lie.
@@ -26,23 +55,61 @@ impl BulkSender {
     /// A frame over the limits, after which the link goes on; a link that is lost, or a peer that took nothing for
     /// the deadline.
     pub fn send(&mut self, kind: u16, header: &[u8], parts: &[&[u8]]) -> Result<(), LinkError> {
+        let mut sending = self.begin(kind, header, parts)?;
+        while !sending.is_sealed() {
+            self.seal(&mut sending)?;
+            self.write()?;
+        }
+        self.torn = false;
+        Ok(())
+    }
+
+    /// Begins a frame; [`Self::go_on`] sends it, and nothing else may be sent before that is done.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn begin<'a>(
+        &mut self,
+        kind: u16,
+        header: &[u8],
+        parts: &[&'a [u8]],
+    ) -> Result<Sending<'a>, LinkError> {
         if self.torn {
             return Err(LinkError::Interrupted);
         }
-        let preface = self.records.preface(kind, header, parts)?;
+        let mut front = self.records.preface(kind, header, parts)?;
+        front.extend_from_slice(header);
         self.torn = true;
-        for mut bytes in [preface.as_slice(), header].into_iter().chain(parts.iter().copied()) {
-            while !bytes.is_empty() {
-                self.records.put(&mut bytes)?;
-                if self.records.is_full() {
-                    self.write()?;
+        Ok(Sending {
+            front,
+            sealed: 0,
+            parts: parts.iter().copied().filter(|part| !part.is_empty()).collect(),
+        })
+    }
+
+    /// Sends as much of a frame as the system takes at once, but no more than a buffer full, so that others come to turn.
+    ///
+    /// # Errors
+    /// A link that is lost.
+    pub fn go_on(&mut self, sending: &mut Sending<'_>) -> Result<Progress, LinkError> {
+        if self.records.sealed().is_empty() {
+            self.seal(sending)?;
+        }
+        let mut moved = false;
+        while self.written < self.records.sealed().len() {
+            match self.socket.write_now(&self.records.sealed()[self.written..]) {
+                Ok(bytes) => (self.written, moved) = (self.written + bytes, true),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(if moved { Progress::Moved } else { Progress::Stuck });
                 }
+                Err(error) => return Err(LinkError::lost(&error)),
             }
         }
-        self.records.seal()?;
-        self.write()?;
-        self.torn = false;
-        Ok(())
+        self.records.written();
+        self.written = 0;
+        self.torn = !sending.is_sealed();
+        Ok(if self.torn { Progress::Moved } else { Progress::Done })
     }
 
     /// Says goodbye: the peer receives all that was sent, and then the end.
@@ -54,13 +121,47 @@ impl BulkSender {
             return Err(LinkError::Interrupted);
         }
         self.records.end()?;
-        self.write()
+        self.write()?;
+        self.socket.end();
+        Ok(())
+    }
+
+    /// Says goodbye and why, be it within a frame: what is left of that never comes.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn farewell(mut self, why: &str) -> Result<(), LinkError> {
+        self.records.end_with(why)?;
+        self.write()?;
+        self.socket.end();
+        Ok(())
+    }
+
+    /// Seals what there is room for, and the end of a frame in any case.
+    fn seal(&mut self, sending: &mut Sending<'_>) -> Result<(), LinkError> {
+        let mut front = &sending.front[sending.sealed..];
+        self.records.put(&mut front)?;
+        sending.sealed = sending.front.len() - front.len();
+        while let Some(part) = sending.parts.front_mut().filter(|_| !self.records.is_full()) {
+            self.records.put(part)?;
+            if part.is_empty() {
+                sending.parts.pop_front();
+            }
+        }
+        if sending.is_sealed() { self.records.seal() } else { Ok(()) }
     }
 
     fn write(&mut self) -> Result<(), LinkError> {
-        let written = self.socket.write_all(self.records.sealed());
+        let written = self.socket.write_all(&self.records.sealed()[self.written..]);
         written.map_err(|error| blocked("writing to the peer", self.deadline, &error))?;
         self.records.written();
+        self.written = 0;
         Ok(())
+    }
+}
+
+impl Sending<'_> {
+    fn is_sealed(&self) -> bool {
+        self.sealed == self.front.len() && self.parts.is_empty()
     }
 }

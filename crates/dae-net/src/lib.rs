@@ -6,7 +6,7 @@
 //! | `address`, `socket` | [`Address`]: TCP, a Unix socket or memory; the connections behind them |
 //! | `listener`, `gate` | [`Listener`]: takes connections, and bounds those that have not proved the key |
 //! | `link`, `link_sender`, `link_receiver` | [`Link`]: a sealed connection to a proved peer; its two halves |
-//! | `awake` | looks for what arrives for a moment before the thread sleeps |
+//! | `awake` | [`Awake`]: looks for what arrives for a moment before the thread sleeps |
 //! | `bulk_sender`, `bulk_receiver` | [`BulkSender`], [`BulkReceiver`]: the same for threads that may block |
 //! | `link_error` | [`LinkError`]: why there is no link, or no longer |
 //! | `cluster`, `key` | [`Cluster`] and [`ClusterKey`]: what nodes have in common, and the keys that follow from it |
@@ -78,8 +78,9 @@ mod secret_file;
 mod socket;
 
 pub use address::{Address, MemoryPort};
-pub use bulk_receiver::BulkReceiver;
-pub use bulk_sender::BulkSender;
+pub use awake::Awake;
+pub use bulk_receiver::{BulkReceiver, Receiving};
+pub use bulk_sender::{BulkSender, Progress, Sending};
 pub use cluster::Cluster;
 pub use decoder::Decoder;
 #[cfg(feature = "avahi")]

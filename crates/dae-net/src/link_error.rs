@@ -79,6 +79,12 @@ pub enum LinkError {
         /// How that was seen.
         why: String,
     },
+    /// The peer has gone, and said why.
+    #[error("the peer left: {why}")]
+    Left {
+        /// Its words.
+        why: String,
+    },
     /// What arrived was not sealed by the peer, or was changed on its way.
     #[error(
         "a record of {bytes} bytes is not what the peer sealed; it was damaged or tampered with on its way"

@@ -84,16 +84,29 @@ impl RecordReader {
         Ok(())
     }
 
-    /// Where the next record lies, without its length, if all of it was read.
+    /// Where the next record lies, if all of it was read, and the one before was not the last.
     fn next(&self) -> Result<Option<Range<usize>>, LinkError> {
+        if self.ended { Ok(None) } else { self.record() }
+    }
+
+    /// Where the bytes after a length lie that are as many, if they were read.
+    fn record(&self) -> Result<Option<Range<usize>>, LinkError> {
         debug_assert!(self.plain.is_empty());
         let &[high, low, ref rest @ ..] = &self.bytes[self.sealed.clone()] else { return Ok(None) };
         let bytes = usize::from(u16::from_be_bytes([high, low]));
-        if self.ended || bytes < TAG_BYTES {
+        if bytes < TAG_BYTES {
             return Err(LinkError::Forged { bytes });
         }
         let start = self.sealed.start + LENGTH_BYTES;
         Ok((rest.len() >= bytes).then(|| start..start + bytes))
+    }
+
+    /// Once the peer said that nothing follows: why, if it said that as well and all of it was read.
+    pub(crate) fn why(&mut self) -> Result<Option<String>, LinkError> {
+        let Some(record) = self.record()? else { return Ok(None) };
+        let plain = self.cipher.open(&mut self.bytes[record.clone()])?;
+        self.sealed.start = record.end;
+        Ok(Some(String::from_utf8_lossy(&self.bytes[record.start..record.start + plain]).into_owned()))
     }
 
     /// Whether the peer said that nothing follows.

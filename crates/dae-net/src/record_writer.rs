@@ -6,6 +6,9 @@ use crate::limits::Limits;
 use crate::link_error::LinkError;
 use crate::record::{Cipher, PLAIN_BYTES};
 
+/// The bytes of why somebody leaves, at most.
+const LONGEST_WHY: usize = 4 << 10;
+
 /// Gathers small frames in shared records; the bytes of big parts are sealed from where they lie.
 pub(crate) struct RecordWriter {
     cipher: Cipher,
@@ -75,6 +78,13 @@ impl RecordWriter {
     pub(crate) fn end(&mut self) -> Result<(), LinkError> {
         self.seal()?;
         self.cipher.seal(&[], &mut self.sealed)
+    }
+
+    /// The same, and a last record that says why.
+    pub(crate) fn end_with(&mut self, why: &str) -> Result<(), LinkError> {
+        self.end()?;
+        let end = why.floor_char_boundary(LONGEST_WHY);
+        self.cipher.seal(&why.as_bytes()[..end], &mut self.sealed)
     }
 
     /// The records to write.

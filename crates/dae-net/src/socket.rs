@@ -1,10 +1,10 @@
 //! [`Socket`]: a connection of any transport, as two halves.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use rustix::net::{RecvFlags, recv, sockopt};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown, sockopt};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::net::{TcpStream, UnixStream, tcp, unix};
 
@@ -151,11 +151,27 @@ impl StdSocket {
     /// What has arrived already, at most as much as there is room for; the error is `WouldBlock` where nothing has.
     pub(crate) fn read_now(&self, into: &mut [u8]) -> io::Result<usize> {
         let flags = RecvFlags::DONTWAIT;
-        let read = match self {
-            Self::Tcp(socket) => recv(socket, into, flags),
-            Self::Unix(socket) => recv(socket, into, flags),
-        };
-        Ok(read.map(|(bytes, _)| bytes)?)
+        Ok(recv(self, into, flags).map(|(bytes, _)| bytes)?)
+    }
+
+    /// Writes as much as the system takes at once; the error is `WouldBlock` where that is nothing.
+    pub(crate) fn write_now(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(self, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
+    }
+
+    /// Says that nothing follows; the peer sees it after all that was written.
+    pub(crate) fn end(&self) {
+        // Fails only where there is nothing to end any more.
+        let _ = shutdown(self, Shutdown::Write);
+    }
+}
+
+impl AsFd for StdSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Unix(socket) => socket.as_fd(),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::across::SealedPeers;
 use crate::cli::BenchArgs;
 use crate::exit::Failure;
 use dae_actor::System;
-use dae_collective::{Apply, Arena, Contribution, Member};
+use dae_collective::{Apply, Arena, Contribution, Means, Member, Probed};
 use dae_net::{Address, Cluster, Endpoint, Hello, Identity, Link, Listener, Purpose};
 use dae_train::exit::Exit;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 const SIZES: [usize; 4] = [4 << 10, 256 << 10, 4 << 20, 64 << 20];
 /// Longer than any of it should take.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// The first few are not counted.
-const WARM_UP: usize = 3;
+/// The first few are not counted: links and memory find their ways.
+const WARM_UP: usize = 10;
 
 /// Measures.
 pub(crate) fn allreduce(args: &BenchArgs) -> Result<Exit, Failure> {
@@ -31,9 +31,12 @@ pub(crate) fn allreduce(args: &BenchArgs) -> Result<Exit, Failure> {
     for (bytes, link) in SIZES.into_iter().zip(links) {
         let mut to: Vec<Option<Link>> = vec![None, None];
         to[1 - node] = Some(link);
-        let peers = SealedPeers::new(node, &names, to, DEADLINE).map_err(Failure::failed)?;
+        let mut peers = SealedPeers::new(node, &names, to, DEADLINE).map_err(Failure::failed)?;
+        // As a run does by itself.
+        let probed = Probed::probe(&mut peers, 1).map_err(Failure::failed)?;
+        let means = Means::Plain(probed.choose(bytes).algorithm);
         let arena = Arena::on_node(node, bytes / 4, 0, 1, DEADLINE);
-        let member = arena.join(0).map_err(Failure::failed)?.across(Box::new(peers));
+        let member = arena.join(0).map_err(Failure::failed)?.across_by(Box::new(peers), means);
         let times = time(member, bytes, |_| ()).map_err(Failure::failed)?;
         if node == 0 {
             print("nodes", 2, bytes, times);

@@ -187,7 +187,7 @@ fn all_reduce(
     room: &mut Vec<f32>,
     heads: Option<Heads<'_>>,
 ) -> Result<(), Broken> {
-    perform_with(peers, first, plan.adding(), numbers, room, heads)?;
+    perform_with(peers, first, plan.adding(), (numbers, room), None, heads)?;
     perform(peers, then, plan.copying(), numbers, room)
 }
 

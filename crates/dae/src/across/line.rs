@@ -1,28 +1,49 @@
 //! The link to one worker on another node.
 
 use dae_collective::{Broken, Incoming, Outgoing, Tag};
-use dae_net::{BulkReceiver, BulkSender, LinkError};
-use std::ops::Range;
+use dae_net::{BulkReceiver, BulkSender, LinkError, Progress, Receiving, Sending};
+use std::time::Duration;
 
 /// The first frame of a part: where its sender is, the head, and the beginning of the body.
 const FIRST: u16 = 1;
 /// The next piece of a body.
 const MORE: u16 = 2;
-/// The last frame of a link: why its sender leaves.
-const ABORT: u16 = 3;
 
-/// Bytes of a body in one frame, which a bulk socket takes in whether anybody reads or not. Shorter ones cost more wakes.
-pub(super) const PIECE: usize = 256 << 10;
-/// The bytes of why somebody leaves, at most.
-const LONGEST_CAUSE: usize = 4 << 10;
-/// Frames that are passed over to find why somebody left; sockets hold no more.
-const PASSED_OVER: usize = 1 << 10;
+/// Bytes of a body in one frame: far below what a frame may hold.
+pub(super) const PIECE: usize = 4 << 20;
 
 /// The link to one worker on another node.
 pub(super) struct Line {
     name: String,
-    sender: BulkSender,
-    receiver: BulkReceiver,
+    pub(super) sender: BulkSender,
+    pub(super) receiver: BulkReceiver,
+}
+
+/// One exchange on a line: what goes, and what comes.
+pub(super) struct Turn<'a> {
+    line: &'a mut Line,
+    tag: Tag,
+    going: Option<Going<'a>>,
+    coming: Option<Coming<'a>>,
+}
+
+/// A part on its way to the other node.
+struct Going<'a> {
+    part: Outgoing<'a>,
+    /// What is not begun yet.
+    rest: &'a [u8],
+    /// The frame that is under way.
+    frame: Option<Sending<'a>>,
+    begun: bool,
+}
+
+/// A part on its way from it.
+struct Coming<'a> {
+    head: &'a mut [u8],
+    length: usize,
+    rest: &'a mut [u8],
+    frame: Option<Receiving<'a>>,
+    begun: bool,
 }
 
 impl Line {
@@ -31,60 +52,27 @@ impl Line {
         Self { name, sender, receiver }
     }
 
-    /// Sends the n-th piece of a part.
-    pub(super) fn send(&mut self, tag: Tag, n: usize, out: &Outgoing<'_>) -> Result<(), Broken> {
-        let piece = &out.body[piece(out.body.len(), n)];
-        let sent = match n {
-            0 => self.sender.send(FIRST, &opening(tag, out.body.len()), &[out.head, piece]),
-            _ if piece.is_empty() => Ok(()),
-            _ => self.sender.send(MORE, &[], &[piece]),
-        };
-        sent.map_err(|e| self.last_word(&e))
-    }
-
-    /// Receives the n-th piece of a part.
-    pub(super) fn receive(&mut self, tag: Tag, n: usize, into: &mut Incoming<'_>) -> Result<(), Broken> {
-        let (length, range) = (into.body.len(), piece(into.body.len(), n));
-        if n > 0 && range.is_empty() {
-            return Ok(());
-        }
-        let (kind, header) = self.receiver.begin().map_err(|e| self.lost(e.to_string()))?;
-        match kind {
-            ABORT => return Err(self.lost(words(&header))),
-            FIRST if n == 0 && header == opening(tag, length) => {}
-            MORE if n > 0 => {}
-            _ => return Err(self.lost(elsewhere(kind, &header, tag, length))),
-        }
-        let body = &mut into.body[range];
-        let received = match n {
-            0 => self.receiver.finish(&mut [&mut *into.head, body]),
-            _ => self.receiver.finish(&mut [body]),
-        };
-        received.map_err(|e| self.lost(e.to_string()))
-    }
-
     /// Tells why this side leaves, and leaves. To close while something is unread would take back what the other has not
     /// read yet, so this reads until the other leaves, too.
     pub(super) fn farewell(mut self, cause: &str) {
-        let end = cause.floor_char_boundary(LONGEST_CAUSE);
         // Who has gone needs no word.
-        let mut on = self.sender.send(ABORT, &cause.as_bytes()[..end], &[]).is_ok();
-        while on {
-            on = self.receiver.begin().is_ok_and(|(kind, _)| kind != ABORT)
-                && self.receiver.pass_over().is_ok();
+        if self.sender.farewell(cause).is_ok() {
+            self.receiver.last_words();
         }
     }
 
     /// Why nothing can be sent: who has gone may have left word why.
-    fn last_word(&mut self, error: &LinkError) -> Broken {
-        for _ in 0..PASSED_OVER {
-            match self.receiver.begin() {
-                Ok((ABORT, header)) => return self.lost(words(&header)),
-                Ok(_) if self.receiver.pass_over().is_ok() => {}
-                _ => break,
-            }
-        }
-        self.lost(error.to_string())
+    fn cannot_send(&mut self, error: &LinkError) -> Broken {
+        let cause = self.receiver.last_words().unwrap_or_else(|| error.to_string());
+        self.lost(cause)
+    }
+
+    /// Why nothing can be received.
+    fn cannot_receive(&self, error: LinkError) -> Broken {
+        self.lost(match error {
+            LinkError::Left { why } => why,
+            error => error.to_string(),
+        })
     }
 
     fn lost(&self, cause: String) -> Broken {
@@ -92,10 +80,126 @@ impl Line {
     }
 }
 
-/// The place in a body of its n-th piece; empty once all is done.
-fn piece(length: usize, n: usize) -> Range<usize> {
-    let at = |n: usize| n.saturating_mul(PIECE).min(length);
-    at(n)..at(n + 1)
+impl<'a> Turn<'a> {
+    /// Sends and receives this on a line.
+    pub(super) fn new(
+        line: &'a mut Line,
+        tag: Tag,
+        out: Option<Outgoing<'a>>,
+        into: Option<&'a mut Incoming<'_>>,
+    ) -> Self {
+        let going = |part: Outgoing<'a>| Going { part, rest: part.body, frame: None, begun: false };
+        let coming = |into: &'a mut Incoming<'_>| Coming {
+            length: into.body.len(),
+            head: &mut *into.head,
+            rest: &mut *into.body,
+            frame: None,
+            begun: false,
+        };
+        Self { line, tag, going: out.map(going), coming: into.map(coming) }
+    }
+
+    /// Does what can be done without waiting; whether that was anything.
+    pub(super) fn go_on(&mut self) -> Result<bool, Broken> {
+        let Self { line, tag, going, coming } = self;
+        let mut moved = false;
+        if let Some(part) = going {
+            let progress = part.go_on(&mut line.sender, *tag).map_err(|e| line.cannot_send(&e))?;
+            moved |= progress != Progress::Stuck;
+            if progress == Progress::Done {
+                *going = None;
+            }
+        }
+        if let Some(part) = coming {
+            let progress = part.go_on(line, *tag)?;
+            moved |= progress != Progress::Stuck;
+            if progress == Progress::Done {
+                *coming = None;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Whether all has gone and come.
+    pub(super) fn is_done(&self) -> bool {
+        self.going.is_none() && self.coming.is_none()
+    }
+
+    /// The half that this waits for to send.
+    pub(super) fn to_send(&self) -> Option<&BulkSender> {
+        self.going.as_ref().map(|_| &self.line.sender)
+    }
+
+    /// The half that this waits for to receive.
+    pub(super) fn to_receive(&self) -> Option<&BulkReceiver> {
+        self.coming.as_ref().map(|_| &self.line.receiver)
+    }
+
+    /// What it means that the system cannot wait.
+    pub(super) fn lost(&self, error: &LinkError) -> Broken {
+        self.line.lost(error.to_string())
+    }
+
+    /// What it means that nothing happened for so long.
+    pub(super) fn late(&self, after: Duration) -> Broken {
+        let doing = if self.coming.is_some() { "waiting for the peer" } else { "writing to the peer" };
+        self.line.lost(LinkError::Deadline { doing: doing.into(), after }.to_string())
+    }
+}
+
+impl<'a> Going<'a> {
+    fn go_on(&mut self, sender: &mut BulkSender, tag: Tag) -> Result<Progress, LinkError> {
+        if self.frame.is_none() {
+            let piece = self.rest.split_off(..PIECE.min(self.rest.len())).unwrap_or_default();
+            self.frame = Some(match self.begun {
+                false => {
+                    let Outgoing { head, body } = self.part;
+                    sender.begin(FIRST, &opening(tag, body.len()), &[head, piece])?
+                }
+                true => sender.begin(MORE, &[], &[piece])?,
+            });
+            self.begun = true;
+        }
+        let Some(frame) = &mut self.frame else { return Ok(Progress::Stuck) };
+        let progress = sender.go_on(frame)?;
+        if progress != Progress::Done {
+            return Ok(progress);
+        }
+        self.frame = None;
+        Ok(if self.rest.is_empty() { Progress::Done } else { Progress::Moved })
+    }
+}
+
+impl Coming<'_> {
+    fn go_on(&mut self, line: &mut Line, tag: Tag) -> Result<Progress, Broken> {
+        if self.frame.is_none() && !self.begin(line, tag)? {
+            return Ok(Progress::Stuck);
+        }
+        let Some(frame) = &mut self.frame else { return Ok(Progress::Stuck) };
+        let progress = line.receiver.go_on(frame).map_err(|e| line.cannot_receive(e))?;
+        if progress != Progress::Done {
+            return Ok(progress);
+        }
+        self.frame = None;
+        Ok(if self.rest.is_empty() { Progress::Done } else { Progress::Moved })
+    }
+
+    /// Begins to receive the next frame, if it has come.
+    fn begin(&mut self, line: &mut Line, tag: Tag) -> Result<bool, Broken> {
+        let begun = line.receiver.begun().map_err(|e| line.cannot_receive(e))?;
+        let Some((kind, header)) = begun else { return Ok(false) };
+        match kind {
+            FIRST if !self.begun && header == opening(tag, self.length) => {}
+            MORE if self.begun => {}
+            _ => return Err(line.lost(elsewhere(kind, &header, tag, self.length))),
+        }
+        let piece = self.rest.split_off_mut(..PIECE.min(self.rest.len())).unwrap_or_default();
+        let head = (!self.begun).then(|| std::mem::take(&mut self.head));
+        let parts = head.into_iter().chain([piece]);
+        self.frame = Some(line.receiver.parts(parts).map_err(|e| line.cannot_receive(e))?);
+        self.begun = true;
+        Ok(true)
+    }
 }
 
 /// The header of a part: where its sender is, and how many bytes its body has.
@@ -116,8 +220,4 @@ fn elsewhere(kind: u16, header: &[u8], tag: Tag, length: usize) -> String {
         Some((there, bytes)) => format!("it sent {bytes} bytes of {there}, {here}"),
         None => format!("it sent a frame of kind {kind}, {here}"),
     }
-}
-
-fn words(header: &[u8]) -> String {
-    String::from_utf8_lossy(header).into_owned()
 }

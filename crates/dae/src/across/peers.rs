@@ -1,9 +1,8 @@
 //! The workers of the same number on the other nodes, over sealed links.
 
-use super::Line;
-use super::line::PIECE;
+use super::line::{Line, Turn};
 use dae_collective::{Broken, Incoming, Outgoing, Peers, Tag};
-use dae_net::{Link, LinkError};
+use dae_net::{Awake, Link, LinkError};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -14,16 +13,15 @@ const HEARD_BY: Duration = Duration::from_secs(1);
 
 /// One local worker's links to the workers of its number on all other nodes.
 ///
-/// An exchange goes by pieces: one frame to every other node, then one from each, of those that have something to say.
-/// Whoever cannot send waits for a node that has not read the frame before, so that one is at an earlier piece or an
-/// earlier exchange; whoever waits to receive waits for a node that has not sent yet, so that one is at this piece, and
-/// about to send, or at an earlier one. Hence no nodes wait for each other in a circle, as long as both ends of a link
-/// know of the same frames, and it takes in one frame that nobody reads; sockets take in more. So it needs no threads,
-/// and no copies but the cipher's.
+/// An exchange does on every link whatever can be done at the moment, both ways, and waits only when that is nothing on any
+/// of them. So no nodes wait for each other in a circle, whatever sockets take in, it needs no threads, and no copies but the
+/// cipher's; and both directions of a link are always busy.
 pub(crate) struct SealedPeers {
     node: usize,
     names: Vec<String>,
     lines: Vec<Option<Line>>,
+    deadline: Duration,
+    awake: Awake,
 }
 
 impl SealedPeers {
@@ -41,7 +39,7 @@ impl SealedPeers {
             link.map(|link| Ok(Line::new(name.clone(), link.into_bulk(deadline)?))).transpose()
         };
         let lines = links.into_iter().zip(names).map(line).collect::<Result<_, LinkError>>()?;
-        Ok(Self { node, names: names.to_vec(), lines })
+        Ok(Self { node, names: names.to_vec(), lines, deadline, awake: Awake::default() })
     }
 }
 
@@ -64,22 +62,29 @@ impl Peers for SealedPeers {
         out: &[Option<Outgoing<'_>>],
         into: &mut [Option<Incoming<'_>>],
     ) -> Result<(), Broken> {
-        let lengths = out.iter().flatten().map(|o| o.body.len());
-        let lengths = lengths.chain(into.iter().flatten().map(|i| i.body.len()));
-        let pieces = lengths.max().unwrap_or(0).div_ceil(PIECE).max(1);
-        for n in 0..pieces {
-            for (line, out) in self.lines.iter_mut().zip(out) {
-                if let (Some(line), Some(out)) = (line, out) {
-                    line.send(tag, n, out)?;
-                }
+        let Self { lines, deadline, awake, .. } = self;
+        let parts = lines.iter_mut().zip(out).zip(into);
+        let linked = parts.filter_map(|((line, out), into)| Some((line.as_mut()?, *out, into.as_mut())));
+        let mut turns: Vec<_> = linked.map(|(line, out, into)| Turn::new(line, tag, out, into)).collect();
+        loop {
+            let mut moved = false;
+            for turn in &mut turns {
+                moved |= turn.go_on()?;
             }
-            for (line, into) in self.lines.iter_mut().zip(&mut *into) {
-                if let (Some(line), Some(into)) = (line, into) {
-                    line.receive(tag, n, into)?;
-                }
+            turns.retain(|turn| !turn.is_done());
+            let Some(first) = turns.first() else { return Ok(()) };
+            if moved {
+                awake.moved();
+                continue;
+            }
+            let (to_send, to_receive) =
+                (turns.iter().filter_map(Turn::to_send), turns.iter().filter_map(Turn::to_receive));
+            match awake.wait(to_send, to_receive, *deadline) {
+                Ok(true) => {}
+                Ok(false) => return Err(first.late(*deadline)),
+                Err(error) => return Err(first.lost(&error)),
             }
         }
-        Ok(())
     }
 
     fn abort(&mut self, cause: &str) {
