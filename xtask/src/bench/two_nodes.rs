@@ -9,6 +9,10 @@ use crate::workspace::Workspace;
 pub const CLUSTER: &str = "bench";
 /// The address of the first node.
 pub const FIRST: &str = "10.87.0.1";
+/// The address of the second.
+pub const SECOND: &str = "10.87.0.2";
+/// The network both are in.
+pub const LAN: &str = "10.87.0.0/24";
 
 /// Two nodes that are up until this is dropped.
 pub struct TwoNodes<'a> {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::bench::two_nodes::{FIRST, TwoNodes};
+use crate::bench::two_nodes::{FIRST, LAN, SECOND, TwoNodes};
 use crate::failure::{Failure, Outcome};
 use crate::step;
 use crate::workspace::Workspace;
@@ -23,6 +23,8 @@ pub enum Contender {
     Gloo,
     /// OpenMPI through shared memory.
     MpiShm,
+    /// OpenMPI over TCP between two nodes.
+    MpiNodes,
     /// OpenMPI over loopback TCP.
     MpiTcp,
 }
@@ -37,6 +39,8 @@ pub struct Field<'a> {
     pub peers: Option<(&'a Path, &'a Path)>,
     /// The compiled MPI program.
     pub mpi: Option<&'a Path>,
+    /// The script by which OpenMPI starts its part on the second node.
+    pub mpi_agent: &'a Path,
 }
 
 impl Contender {
@@ -47,6 +51,7 @@ impl Contender {
             Self::Sealed => "dae_sealed",
             Self::Gloo => "gloo",
             Self::MpiShm => "mpi_shm",
+            Self::MpiNodes => "mpi_nodes",
             Self::MpiTcp => "mpi_tcp",
         }
     }
@@ -79,6 +84,16 @@ impl Contender {
                 nodes(field)?.both(&program("0"), &program("1"))?
             }
             Self::MpiShm => step::read(mpirun(field, &[])?)?,
+            Self::MpiNodes => {
+                let agent = field.mpi_agent.display().to_string();
+                let (hosts, lan) = (format!("{FIRST}:1,{SECOND}:1"), LAN);
+                let options = ["--mca", "plm", "rsh", "--mca", "plm_rsh_agent", &agent, "--host", &hosts];
+                let network = ["--mca", "oob_tcp_if_include", lan, "--mca", "btl_tcp_if_include", lan];
+                // It would bind the one worker of each node to the first core.
+                let rest = ["--bind-to", "none", "--mca", "btl", "tcp,self"];
+                let command = mpirun(field, &[&options[..], &network, &rest].concat())?;
+                step::read(nodes(field)?.command(1, &command))?
+            }
             Self::MpiTcp => step::read(mpirun(field, &["--mca", "btl", "tcp,self"])?)?,
         };
         medians_in(&text)

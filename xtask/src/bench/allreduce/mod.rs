@@ -26,7 +26,7 @@ pub struct Allreduce {
     /// A Python virtual environment with torch and numpy, to measure gloo too
     #[arg(long, value_name = "VENV")]
     peers: Option<PathBuf>,
-    /// Where allreduce_gloo.py and mpi_allreduce.c lie, if not in xtask/peers
+    /// Where allreduce_gloo.py, mpi_allreduce.c and mpi_agent.sh lie, if not in xtask/peers
     #[arg(long, value_name = "DIR")]
     peers_dir: Option<PathBuf>,
     /// Measure OpenMPI too, which Debian's openmpi-bin and libopenmpi-dev bring
@@ -58,7 +58,9 @@ impl Allreduce {
             .inspect_err(|e| eprintln!("only one node is measured, for two cannot be made: {e}"))
             .ok();
         let peers = python.as_deref().map(|python| (python, scripts.as_path()));
-        let field = Field { workspace, nodes, peers, mpi: self.mpi.then_some(program.as_path()) };
+        let mpi_agent = scripts.join("mpi_agent.sh");
+        let mpi = self.mpi.then_some(program.as_path());
+        let field = Field { workspace, nodes, peers, mpi, mpi_agent: &mpi_agent };
         let measured = self.measure(&field)?;
         eprint!("\n{}", table(&measured));
         Ok(())
@@ -92,6 +94,7 @@ fn contenders(nodes: bool, peers: bool, mpi: bool) -> Vec<Contender> {
         (Contender::Arena, true),
         (Contender::MpiShm, mpi),
         (Contender::Sealed, nodes),
+        (Contender::MpiNodes, nodes && mpi),
         (Contender::MpiTcp, mpi),
         (Contender::Gloo, nodes && peers),
     ];
@@ -105,6 +108,6 @@ mod tests {
     #[test]
     fn who_cannot_run_is_left_out() {
         assert_eq!(contenders(false, true, false), [Contender::Arena]);
-        assert_eq!(contenders(true, true, true).len(), 5);
+        assert_eq!(contenders(true, true, true).len(), 6);
     }
 }

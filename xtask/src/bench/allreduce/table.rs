@@ -13,13 +13,20 @@ pub struct Measured {
     pub medians: [f64; 4],
 }
 
-const COLUMNS: [Contender; 5] =
-    [Contender::Arena, Contender::MpiShm, Contender::Sealed, Contender::MpiTcp, Contender::Gloo];
+const COLUMNS: [Contender; 6] = [
+    Contender::Arena,
+    Contender::MpiShm,
+    Contender::Sealed,
+    Contender::MpiNodes,
+    Contender::MpiTcp,
+    Contender::Gloo,
+];
 
 /// How many times as fast the first is.
-const RATIOS: [(&str, Contender, Contender); 4] = [
+const RATIOS: [(&str, Contender, Contender); 5] = [
     ("arena/shm", Contender::Arena, Contender::MpiShm),
     ("arena/gloo", Contender::Arena, Contender::Gloo),
+    ("sealed/mpi", Contender::Sealed, Contender::MpiNodes),
     ("sealed/tcp", Contender::Sealed, Contender::MpiTcp),
     ("sealed/gloo", Contender::Sealed, Contender::Gloo),
 ];
@@ -71,6 +78,6 @@ mod tests {
         assert_eq!(ratio(&all, Contender::Arena, Contender::MpiShm, 2), Some(2.0));
         let line =
             table(&all).lines().nth(1).unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(line, ["4096", "1.5", "3.0", "-", "-", "-", "2.00", "-", "-", "-"]);
+        assert_eq!(line, ["4096", "1.5", "3.0", "-", "-", "-", "-", "2.00", "-", "-", "-", "-"]);
     }
 }
