@@ -13,9 +13,10 @@ pub struct Cost {
     pub seconds_per_byte: f64,
 }
 
-/// What it takes to add a byte that came to one that is there, in seconds: memory is read twice and written twice, at 10
-/// GB/s or so. Between fast links it decides what latency leaves open.
-const ADDING_S: f64 = 0.3e-9;
+/// What a byte costs that is to be added rather than to lie where it comes, in seconds: it takes room, and what is received,
+/// what is there and what becomes of them pass through the processor. Found on loopback, where 256 KiB over two nodes take
+/// 150 us longer in one round (all of it added) than in two (half). Between slow links it decides nothing.
+const ADDING_S: f64 = 1e-9;
 
 impl Cost {
     /// How long an all-reduce of so many bytes takes, in seconds: the closed forms, in which nodes go round by round.
@@ -161,18 +162,18 @@ mod tests {
     #[test]
     fn a_ring_loses_beyond_some_workers() {
         let at = |world: usize| {
-            let of = |algorithm| NETWORK.all_reduce_s(algorithm, world, 4 << 20);
+            let of = |algorithm| NETWORK.all_reduce_s(algorithm, world, 1 << 20);
             of(Algorithm::Ring) / of(Algorithm::HalvingDoubling)
         };
-        assert!(at(4) < 1.05 && at(16) > 1.1 && at(64) > 1.5, "{} {} {}", at(4), at(16), at(64));
+        assert!(at(4) < 1.05 && at(16) > 1.1 && at(64) > 1.6, "{} {} {}", at(4), at(16), at(64));
     }
 
     #[test]
     fn the_reason_says_all_there_is() {
         assert_eq!(
             Algorithm::cheapest(4 << 20, 2, NETWORK).reason,
-            "direct for 4194304 bytes over 2 nodes: 4.9 ms expected (ring 4.9 ms, halving 4.9 ms, doubling 5.5 ms, \
-             tree 9.7 ms), at 50.0 us a message, 10.0 us each further one, 1000 MB/s"
+            "direct for 4194304 bytes over 2 nodes: 6.4 ms expected (ring 6.4 ms, halving 6.4 ms, doubling 8.4 ms, \
+             tree 12.7 ms), at 50.0 us a message, 10.0 us each further one, 1000 MB/s"
         );
     }
 }

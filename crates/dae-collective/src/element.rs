@@ -56,17 +56,27 @@ pub(crate) fn sum_around<T: Element>(
     for start in (0..into.len()).step_by(BLOCK) {
         let range = start..into.len().min(start + BLOCK);
         let total = &mut into[range.clone()];
-        if let Some(own) = own {
-            total.copy_from_slice(&own[range.clone()]);
-        }
+        let mut own = own.map(|own| &own[range.clone()]);
+        let mut plus = |term: &[T]| match own.take() {
+            Some(own) => both(own, term, total),
+            None => add(total, term),
+        };
         if let Some((first, more)) = before.split_first_mut() {
             let first = &mut first[range.clone()];
             more.iter().for_each(|term| add(first, &term[range.clone()]));
             // Two numbers have one sum in either order.
-            add(total, first);
+            plus(first);
         }
-        after.iter().for_each(|term| add(total, &term[range.clone()]));
+        after.iter().for_each(|term| plus(&term[range.clone()]));
+        if let Some(own) = own {
+            total.copy_from_slice(own);
+        }
     }
+}
+
+/// Adds two terms.
+fn both<T: Element>(a: &[T], b: &[T], total: &mut [T]) {
+    total.iter_mut().zip(a).zip(b).for_each(|((t, a), b)| *t = a.plus(*b));
 }
 
 /// Adds a term to what is there.

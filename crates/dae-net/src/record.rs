@@ -14,6 +14,11 @@ pub(crate) const TAG_BYTES: usize = 16;
 /// Bytes of the length before each record.
 pub(crate) const LENGTH_BYTES: usize = 2;
 
+/// The bytes of a record, its length included, that holds so many.
+pub(crate) fn sealed_bytes(plain: usize) -> usize {
+    LENGTH_BYTES + plain + TAG_BYTES
+}
+
 /// How many records one key seals: at most 64 GiB, well within what AES-GCM is good for.
 const RECORDS_PER_KEY: u64 = 1 << 20;
 
@@ -35,17 +40,19 @@ impl Cipher {
 
     /// Appends a record to `out`: its length (big-endian), the sealed bytes, the tag.
     pub(crate) fn seal(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), LinkError> {
-        debug_assert!(plain.len() <= PLAIN_BYTES);
-        let nonce = self.next()?;
-        out.extend_from_slice(&((plain.len() + TAG_BYTES) as u16).to_be_bytes());
         let start = out.len();
-        out.extend_from_slice(plain);
-        let tag = self
-            .key
-            .seal_in_place_separate_tag(nonce, Aad::empty(), &mut out[start..])
-            .map_err(|_| LinkError::Crypto { why: "AES-GCM seals nothing".to_owned() })?;
-        out.extend_from_slice(tag.as_ref());
-        Ok(())
+        out.resize(start + sealed_bytes(plain.len()), 0);
+        self.seal_into(plain, &mut out[start..])
+    }
+
+    /// Writes a record to `out`, which is as long as [`sealed_bytes`] says. Nothing is copied but by the cipher.
+    pub(crate) fn seal_into(&mut self, plain: &[u8], out: &mut [u8]) -> Result<(), LinkError> {
+        debug_assert!(plain.len() <= PLAIN_BYTES && out.len() == sealed_bytes(plain.len()));
+        let nonce = self.next()?;
+        let (length, sealed) = out.split_at_mut(LENGTH_BYTES);
+        length.copy_from_slice(&(sealed.len() as u16).to_be_bytes());
+        let sealed = self.key.seal_in_place_scatter(nonce, Aad::empty(), &mut [], plain, sealed);
+        sealed.map_err(|_| LinkError::Crypto { why: "AES-GCM seals nothing".to_owned() })
     }
 
     /// Opens a record (without its length) where it lies; gives the number of plain bytes, at its front.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::link_error::LinkError;
-use crate::record::{Cipher, LENGTH_BYTES, TAG_BYTES};
+use crate::record::{Cipher, LENGTH_BYTES, PLAIN_BYTES, TAG_BYTES};
 
 /// Holds what was read of a link, and opens it record by record, in place.
 pub(crate) struct RecordReader {
@@ -19,8 +19,9 @@ pub(crate) struct RecordReader {
 impl RecordReader {
     /// Room for a quiet link.
     const FIRST_BYTES: usize = 8 << 10;
-    /// Room for a link that carries much; holds several of the longest records.
-    const MOST_BYTES: usize = 256 << 10;
+    /// Room for a link that carries much: as long as some of the longest records, so that what is read ends with one where
+    /// these follow on one another, and nothing has to be moved.
+    const MOST_BYTES: usize = 4 * (LENGTH_BYTES + PLAIN_BYTES + TAG_BYTES);
 
     pub(crate) fn new(cipher: Cipher) -> Self {
         Self { cipher, bytes: Vec::new(), sealed: 0..0, plain: 0..0, ended: false }
