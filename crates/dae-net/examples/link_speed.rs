@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dae_net::{Address, Cluster, Endpoint, Frame, Hello, Identity, Link, LinkError, Purpose};
+use dae_net::{Address, Cluster, Endpoint, Frame, Hello, Identity, Link, LinkError, Parts, Purpose};
 
 type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -66,7 +66,7 @@ fn far_side(tell: &SyncSender<SocketAddr>) -> Fallible<()> {
 }
 
 fn bulk_far(link: Link) -> Fallible<()> {
-    let (mut sender, mut receiver) = link.into_bulk(DEADLINE)?;
+    let (mut sender, mut receiver) = link.into_bulk(DEADLINE, Parts::Sealed)?;
     let mut part = vec![0; PART_BYTES];
     for _ in 0..=PARTS {
         receiver.recv(&mut [&mut part])?;
@@ -150,7 +150,7 @@ async fn big_parts(link: &mut Link) -> Fallible<f64> {
 }
 
 fn bulk_near(link: Link) -> Fallible<(f64, f64)> {
-    let (mut sender, mut receiver) = link.into_bulk(DEADLINE)?;
+    let (mut sender, mut receiver) = link.into_bulk(DEADLINE, Parts::Sealed)?;
     let part = vec![7; PART_BYTES];
     // The first finds memory that nobody has touched.
     sender.send(TAKE, &[], &[&part])?;

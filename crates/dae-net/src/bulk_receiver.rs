@@ -1,16 +1,19 @@
 //! [`BulkReceiver`]: frames from a peer, into memory that lies ready, on a thread that may block.
 
 use std::collections::VecDeque;
-use std::io::{self, Read as _};
 use std::time::Duration;
+use std::{io, iter, mem};
 
 use crate::awake::Awake;
-use crate::bulk_sender::Progress;
+use crate::bulk_sender::{Parts, Progress};
 use crate::head::Head;
 use crate::limits::Limits;
 use crate::link_error::LinkError;
 use crate::record_reader::RecordReader;
-use crate::socket::{StdSocket, blocked};
+use crate::socket::StdSocket;
+
+/// Bytes of a plain part that are read at a time.
+const PLAIN_AT_ONCE: usize = 256 << 10;
 
 /// The half of a bulk link that receives. After an error every later call gives the same error.
 ///
@@ -21,6 +24,7 @@ pub struct BulkReceiver {
     records: RecordReader,
     limits: Limits,
     deadline: Duration,
+    how: Parts,
     awake: Awake,
     /// What there is of the next frame's head, lengths and header.
     front: Vec<u8>,
@@ -35,9 +39,14 @@ pub struct Receiving<'a> {
 }
 
 impl BulkReceiver {
-    pub(crate) fn new(socket: StdSocket, records: RecordReader, limits: Limits, deadline: Duration) -> Self {
+    pub(crate) fn new(
+        socket: StdSocket,
+        records: RecordReader,
+        limits: Limits,
+        (deadline, how): (Duration, Parts),
+    ) -> Self {
         let (awake, front, due) = Default::default();
-        Self { socket, records, limits, deadline, awake, front, due, failed: None }
+        Self { socket, records, limits, deadline, how, awake, front, due, failed: None }
     }
 
     pub(crate) fn socket(&self) -> &StdSocket {
@@ -58,10 +67,13 @@ impl BulkReceiver {
                 }
             };
             let mut receiving = this.expect(parts.iter_mut().map(|part| &mut **part))?;
-            while !this.fill(&mut receiving)? {
-                this.read()?;
+            loop {
+                match this.advance(&mut receiving)? {
+                    Progress::Done => return Ok(begun),
+                    Progress::Moved => this.awake.moved(),
+                    Progress::Stuck => this.wait()?,
+                }
             }
-            Ok(begun)
         })
     }
 
@@ -96,17 +108,7 @@ impl BulkReceiver {
     /// # Errors
     /// As [`Self::recv`], but for the deadline.
     pub fn go_on(&mut self, receiving: &mut Receiving<'_>) -> Result<Progress, LinkError> {
-        self.unless_failed(|this| {
-            if this.fill(receiving)? {
-                return Ok(Progress::Done);
-            }
-            let moved = this.read_now()?;
-            Ok(match this.fill(receiving)? {
-                true => Progress::Done,
-                false if moved => Progress::Moved,
-                false => Progress::Stuck,
-            })
-        })
+        self.unless_failed(|this| this.advance(receiving))
     }
 
     /// Waits for the peer's end, whatever comes before it, and gives its last words, if it had any. Takes no longer than
@@ -179,6 +181,47 @@ impl BulkReceiver {
         Ok(Receiving { parts })
     }
 
+    fn advance(&mut self, receiving: &mut Receiving<'_>) -> Result<Progress, LinkError> {
+        if self.how == Parts::Plain {
+            return self.advance_plain(receiving);
+        }
+        if self.fill(receiving)? {
+            return Ok(Progress::Done);
+        }
+        let moved = self.read_now()?;
+        Ok(match self.fill(receiving)? {
+            true => Progress::Done,
+            false if moved => Progress::Moved,
+            false => Progress::Stuck,
+        })
+    }
+
+    /// The same where parts are in no records: they are read to where they belong.
+    fn advance_plain(&mut self, receiving: &mut Receiving<'_>) -> Result<Progress, LinkError> {
+        let mut moved = false;
+        while let Some(part) = receiving.parts.front_mut() {
+            let mut taken = self.records.take(part);
+            if taken == 0 && !part.is_empty() {
+                if moved {
+                    return Ok(Progress::Moved);
+                }
+                let most = part.len().min(PLAIN_AT_ONCE);
+                taken = match self.socket.read_now(&mut part[..most]) {
+                    Ok(0) => return Err(self.records.cut_off()),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Progress::Stuck),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+                    read => read.map_err(|error| LinkError::lost(&error))?,
+                };
+                moved = true;
+            }
+            *part = &mut mem::take(part)[taken..];
+            if part.is_empty() {
+                receiving.parts.pop_front();
+            }
+        }
+        Ok(Progress::Done)
+    }
+
     /// Opens what was read to where it belongs; whether that was all of it.
     fn fill(&mut self, receiving: &mut Receiving<'_>) -> Result<bool, LinkError> {
         while let Some(part) = receiving.parts.front_mut() {
@@ -213,18 +256,22 @@ impl BulkReceiver {
         }
     }
 
-    /// Waits for something to read.
+    /// Waits for something to read, and reads it.
     fn read(&mut self) -> Result<(), LinkError> {
-        loop {
-            if self.read_now()? {
-                self.awake.moved();
-                return Ok(());
-            }
-            if !self.awake.pause() {
-                let read = self.socket.read(self.records.room());
-                return self.arrived(read);
-            }
+        while !self.read_now()? {
+            self.wait()?;
         }
+        self.awake.moved();
+        Ok(())
+    }
+
+    /// Waits for something to read.
+    fn wait(&mut self) -> Result<(), LinkError> {
+        let mut awake = mem::take(&mut self.awake);
+        let come = awake.wait(iter::empty(), iter::once(&*self), self.deadline);
+        self.awake = awake;
+        let late = || LinkError::Deadline { doing: "waiting for the peer".to_owned(), after: self.deadline };
+        if come? { Ok(()) } else { Err(late()) }
     }
 
     fn arrived(&mut self, read: io::Result<usize>) -> Result<(), LinkError> {
@@ -236,7 +283,7 @@ impl BulkReceiver {
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            Err(error) => Err(blocked("waiting for the peer", self.deadline, &error)),
+            Err(error) => Err(LinkError::lost(&error)),
         }
     }
 

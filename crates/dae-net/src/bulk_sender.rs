@@ -8,6 +8,19 @@ use crate::link_error::LinkError;
 use crate::record_writer::RecordWriter;
 use crate::socket::{StdSocket, blocked};
 
+/// Bytes of a plain part that are written at a time.
+const PLAIN_AT_ONCE: usize = 256 << 10;
+
+/// How the parts of bulk frames travel. Both ends must know; handshake, heads and headers are sealed in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parts {
+    /// Nobody can read or change them on their way.
+    #[default]
+    Sealed,
+    /// As they are: for networks in which everybody is trusted.
+    Plain,
+}
+
 /// The half of a bulk link that sends. After an error the link is of no more use.
 ///
 /// Either [`Self::send`] waits until a frame is with the system, or [`Self::begin`] and [`Self::go_on`] send it without
@@ -16,6 +29,7 @@ pub struct BulkSender {
     socket: StdSocket,
     records: RecordWriter,
     deadline: Duration,
+    how: Parts,
     /// So many of the sealed bytes are written.
     written: usize,
     torn: bool,
@@ -41,8 +55,8 @@ pub enum Progress {
 }
 
 impl BulkSender {
-    pub(crate) fn new(socket: StdSocket, records: RecordWriter, deadline: Duration) -> Self {
-        Self { socket, records, deadline, written: 0, torn: false }
+    pub(crate) fn new(socket: StdSocket, records: RecordWriter, deadline: Duration, how: Parts) -> Self {
+        Self { socket, records, deadline, how, written: 0, torn: false }
     }
 
     pub(crate) fn socket(&self) -> &StdSocket {
@@ -56,9 +70,14 @@ impl BulkSender {
     /// the deadline.
     pub fn send(&mut self, kind: u16, header: &[u8], parts: &[&[u8]]) -> Result<(), LinkError> {
         let mut sending = self.begin(kind, header, parts)?;
-        while !sending.is_sealed() {
+        while !sending.is_taken() {
             self.seal(&mut sending)?;
             self.write()?;
+            if self.how == Parts::Plain {
+                for part in sending.parts.drain(..) {
+                    self.write_all(part)?;
+                }
+            }
         }
         self.torn = false;
         Ok(())
@@ -97,18 +116,24 @@ impl BulkSender {
         }
         let mut moved = false;
         while self.written < self.records.sealed().len() {
-            match self.socket.write_now(&self.records.sealed()[self.written..]) {
-                Ok(bytes) => (self.written, moved) = (self.written + bytes, true),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Ok(if moved { Progress::Moved } else { Progress::Stuck });
-                }
-                Err(error) => return Err(LinkError::lost(&error)),
+            match written_now(self.socket.write_now(&self.records.sealed()[self.written..]))? {
+                Some(bytes) => (self.written, moved) = (self.written + bytes, true),
+                None => return Ok(if moved { Progress::Moved } else { Progress::Stuck }),
             }
         }
         self.records.written();
         self.written = 0;
-        self.torn = !sending.is_sealed();
+        if let (Parts::Plain, Some(part)) = (self.how, sending.parts.front_mut()) {
+            match written_now(self.socket.write_now(&part[..part.len().min(PLAIN_AT_ONCE)]))? {
+                Some(bytes) => *part = &part[bytes..],
+                None if moved => {}
+                None => return Ok(Progress::Stuck),
+            }
+            if part.is_empty() {
+                sending.parts.pop_front();
+            }
+        }
+        self.torn = !sending.is_taken();
         Ok(if self.torn { Progress::Moved } else { Progress::Done })
     }
 
@@ -126,13 +151,15 @@ impl BulkSender {
         Ok(())
     }
 
-    /// Says goodbye and why, be it within a frame: what is left of that never comes.
+    /// Says goodbye and why, be it within a frame: what is left of that never comes. Within plain parts nothing can be said.
     ///
     /// # Errors
     /// As [`Self::send`].
     pub fn farewell(mut self, why: &str) -> Result<(), LinkError> {
-        self.records.end_with(why)?;
-        self.write()?;
+        if self.how == Parts::Sealed || !self.torn {
+            self.records.end_with(why)?;
+            self.write()?;
+        }
         self.socket.end();
         Ok(())
     }
@@ -142,13 +169,14 @@ impl BulkSender {
         let mut front = &sending.front[sending.sealed..];
         self.records.put(&mut front)?;
         sending.sealed = sending.front.len() - front.len();
-        while let Some(part) = sending.parts.front_mut().filter(|_| !self.records.is_full()) {
+        let sealed = self.how == Parts::Sealed;
+        while let Some(part) = sending.parts.front_mut().filter(|_| sealed && !self.records.is_full()) {
             self.records.put(part)?;
             if part.is_empty() {
                 sending.parts.pop_front();
             }
         }
-        if sending.is_sealed() { self.records.seal() } else { Ok(()) }
+        if sending.is_taken() || !sealed { self.records.seal() } else { Ok(()) }
     }
 
     fn write(&mut self) -> Result<(), LinkError> {
@@ -158,10 +186,26 @@ impl BulkSender {
         self.written = 0;
         Ok(())
     }
+
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), LinkError> {
+        let written = self.socket.write_all(bytes);
+        written.map_err(|error| blocked("writing to the peer", self.deadline, &error))
+    }
+}
+
+/// How many bytes the system took, if it took any.
+fn written_now(written: io::Result<usize>) -> Result<Option<usize>, LinkError> {
+    match written {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Some(0)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(LinkError::lost(&error)),
+    }
 }
 
 impl Sending<'_> {
-    fn is_sealed(&self) -> bool {
+    /// Whether all of it is with the records, or written.
+    fn is_taken(&self) -> bool {
         self.sealed == self.front.len() && self.parts.is_empty()
     }
 }

@@ -80,7 +80,7 @@ mod socket;
 pub use address::{Address, MemoryPort};
 pub use awake::Awake;
 pub use bulk_receiver::{BulkReceiver, Receiving};
-pub use bulk_sender::{BulkSender, Progress, Sending};
+pub use bulk_sender::{BulkSender, Parts, Progress, Sending};
 pub use cluster::Cluster;
 pub use decoder::Decoder;
 #[cfg(feature = "avahi")]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::bulk_receiver::BulkReceiver;
-use crate::bulk_sender::BulkSender;
+use crate::bulk_sender::{BulkSender, Parts};
 use crate::hello::PeerInfo;
 use crate::limits::Limits;
 use crate::link_error::LinkError;
@@ -35,17 +35,18 @@ impl Link {
     }
 
     /// Makes it a link for threads that may block. `deadline` bounds each wait for the peer's bytes, and for room to
-    /// write ours.
+    /// write ours, `how` says how parts travel, both ways and at both ends.
     ///
     /// Only for when both sides are between two frames: nothing fed and not flushed, nothing received in part.
     ///
     /// # Errors
     /// [`LinkError::NoSocket`] for a link in memory; whatever was wrong with the link before.
-    pub fn into_bulk(self, deadline: Duration) -> Result<(BulkSender, BulkReceiver), LinkError> {
+    pub fn into_bulk(self, deadline: Duration, how: Parts) -> Result<(BulkSender, BulkReceiver), LinkError> {
         let (write, writer) = self.sender.into_parts()?;
         let (read, reader, limits) = self.receiver.into_parts()?;
         let (from, to) = Socket { read, write }.into_std(deadline)?;
-        Ok((BulkSender::new(to, writer, deadline), BulkReceiver::new(from, reader, limits, deadline)))
+        let receiver = BulkReceiver::new(from, reader, limits, (deadline, how));
+        Ok((BulkSender::new(to, writer, deadline, how), receiver))
     }
 }
 

@@ -102,6 +102,15 @@ impl RecordReader {
         Ok((rest.len() >= bytes).then(|| start..start + bytes))
     }
 
+    /// Takes bytes that are in no record; how many there were. Only for when all records before them are consumed.
+    pub(crate) fn take(&mut self, into: &mut [u8]) -> usize {
+        debug_assert!(self.plain.is_empty());
+        let taken = self.sealed.len().min(into.len());
+        into[..taken].copy_from_slice(&self.bytes[self.sealed.start..][..taken]);
+        self.sealed.start += taken;
+        taken
+    }
+
     /// Once the peer said that nothing follows: why, if it said that as well and all of it was read.
     pub(crate) fn why(&mut self) -> Result<Option<String>, LinkError> {
         let Some(record) = self.record()? else { return Ok(None) };

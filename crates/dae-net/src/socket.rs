@@ -127,7 +127,6 @@ impl Socket {
             (ReadHalf::Tcp(read), WriteHalf::Tcp(write)) => {
                 let socket = read.reunite(write).map_err(|_| other())?.into_std().map_err(failed)?;
                 socket.set_nonblocking(false).map_err(failed)?;
-                socket.set_read_timeout(Some(deadline)).map_err(failed)?;
                 socket.set_write_timeout(Some(deadline)).map_err(failed)?;
                 sockopt::set_socket_send_buffer_size(&socket, SEND_BYTES).map_err(|e| failed(e.into()))?;
                 // A peer that is alive and computes may leave its window shut for as long as it is waited for.
@@ -138,7 +137,6 @@ impl Socket {
             (ReadHalf::Unix(read), WriteHalf::Unix(write)) => {
                 let socket = read.reunite(write).map_err(|_| other())?.into_std().map_err(failed)?;
                 socket.set_nonblocking(false).map_err(failed)?;
-                socket.set_read_timeout(Some(deadline)).map_err(failed)?;
                 socket.set_write_timeout(Some(deadline)).map_err(failed)?;
                 Ok((StdSocket::Unix(socket.try_clone().map_err(failed)?), StdSocket::Unix(socket)))
             }
@@ -175,15 +173,6 @@ impl AsFd for StdSocket {
     }
 }
 
-impl io::Read for StdSocket {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(socket) => socket.read(into),
-            Self::Unix(socket) => socket.read(into),
-        }
-    }
-}
-
 impl io::Write for StdSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
@@ -209,7 +198,7 @@ fn keep_alive(socket: &impl AsFd) -> rustix::io::Result<()> {
     sockopt::set_tcp_user_timeout(socket, UNANSWERED_MS)
 }
 
-/// What it means that a read or a write of a blocking socket failed.
+/// What it means that a write to a blocking socket failed.
 pub(crate) fn blocked(doing: &str, deadline: Duration, error: &io::Error) -> LinkError {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {

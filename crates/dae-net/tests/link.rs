@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dae_net::{Address, Cluster, Endpoint, Frame, Hello, Identity, Link, LinkError, Listener, Purpose};
+use dae_net::{
+    Address, Cluster, Endpoint, Frame, Hello, Identity, Link, LinkError, Listener, Parts, Purpose,
+};
 use tempfile::TempDir;
 
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -122,7 +124,7 @@ fn a_goodbye_is_an_end_and_a_vanished_peer_is_an_error() {
 
 #[test]
 fn a_link_for_threads_carries_on_where_the_other_was() {
-    for over in ALL {
+    for (over, how) in ALL.into_iter().flat_map(|over| [Parts::Sealed, Parts::Plain].map(|how| (over, how))) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let (mut ann, mut bob) = runtime.block_on(pair(over));
         // Frames before it, in the same record as what comes after for all the receiver knows.
@@ -131,7 +133,7 @@ fn a_link_for_threads_carries_on_where_the_other_was() {
             assert_eq!(bob.receiver.recv().await.unwrap().unwrap().kind, 1);
         });
         let entered = runtime.enter();
-        let ann = ann.into_bulk(DEADLINE);
+        let ann = ann.into_bulk(DEADLINE, how);
         if let Over::Memory = over {
             assert!(matches!(ann, Err(LinkError::NoSocket { .. })));
             continue;
@@ -140,7 +142,7 @@ fn a_link_for_threads_carries_on_where_the_other_was() {
         // The first bulk frame arrives before bob's side has become a bulk one.
         let big: Vec<u8> = (0..2_000_001).map(|at| ((at * 13) >> 4) as u8).collect();
         to_bob.send(2, b"head", &[&big[..9], &[]]).unwrap();
-        let (mut to_ann, mut from_ann) = bob.into_bulk(DEADLINE).unwrap();
+        let (mut to_ann, mut from_ann) = bob.into_bulk(DEADLINE, how).unwrap();
         drop(entered);
         let (mut small, mut none) = ([0; 9], [0; 0]);
         assert_eq!(from_ann.recv(&mut [&mut small, &mut none]).unwrap(), (2, b"head".to_vec()));
@@ -176,13 +178,13 @@ fn a_thread_waits_no_longer_than_its_deadline_and_notices_an_end_at_once() {
     for over in [Over::Tcp, Over::Unix] {
         let (ann, bob) = runtime.block_on(pair(over));
         let entered = runtime.enter();
-        let (_to_bob, mut from_bob) = ann.into_bulk(Duration::from_millis(30)).unwrap();
+        let (_to_bob, mut from_bob) = ann.into_bulk(Duration::from_millis(30), Parts::Sealed).unwrap();
         let error = from_bob.recv(&mut []).unwrap_err();
         assert_eq!(error.to_string(), "waiting for the peer took longer than 30ms");
         drop(bob);
 
         let (ann, bob) = runtime.block_on(pair(over));
-        let (_to_bob, mut from_bob) = ann.into_bulk(DEADLINE).unwrap();
+        let (_to_bob, mut from_bob) = ann.into_bulk(DEADLINE, Parts::Sealed).unwrap();
         drop((bob, entered));
         let start = std::time::Instant::now();
         assert!(matches!(from_bob.recv(&mut []), Err(LinkError::Lost { .. })));

@@ -1,11 +1,11 @@
 //! The command `bench-allreduce`: how fast gradients are summed, in one arena or over two hosts. One JSON line for each size.
 
-use crate::across::SealedPeers;
+use crate::across::LinkPeers;
 use crate::cli::BenchArgs;
 use crate::exit::Failure;
 use dae_actor::System;
 use dae_collective::{Apply, Arena, Contribution, Means, Member, Probed};
-use dae_net::{Address, Cluster, Endpoint, Hello, Identity, Link, Listener, Purpose};
+use dae_net::{Address, Cluster, Endpoint, Hello, Identity, Link, Listener, Parts, Purpose};
 use dae_train::exit::Exit;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,6 +24,7 @@ pub(crate) fn allreduce(args: &BenchArgs) -> Result<Exit, Failure> {
         (None, Some(at)) => (at, 1),
         _ => return in_arena(args.workers),
     };
+    let how = if args.plain { Parts::Plain } else { Parts::Sealed };
     let address = Address::Tcp(*meet);
     let links = System::run(async move |_| links(&address, node).await);
     let links = links.map_err(Failure::failed)?.map_err(Failure::failed)?;
@@ -31,7 +32,7 @@ pub(crate) fn allreduce(args: &BenchArgs) -> Result<Exit, Failure> {
     for (bytes, link) in SIZES.into_iter().zip(links) {
         let mut to: Vec<Option<Link>> = vec![None, None];
         to[1 - node] = Some(link);
-        let mut peers = SealedPeers::new(node, &names, to, DEADLINE).map_err(Failure::failed)?;
+        let mut peers = LinkPeers::new(node, &names, to, (DEADLINE, how)).map_err(Failure::failed)?;
         // As a run does by itself.
         let probed = Probed::probe(&mut peers, 1).map_err(Failure::failed)?;
         let means = Means::Plain(probed.choose(bytes).algorithm);

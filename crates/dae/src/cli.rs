@@ -77,6 +77,9 @@ pub(crate) struct BenchArgs {
     /// Be the second of two hosts, and find the first there
     #[arg(long, value_name = "ADDR")]
     pub(crate) dial: Option<SocketAddr>,
+    /// Numbers travel between hosts as they are
+    #[arg(long)]
+    pub(crate) plain: bool,
 }
 
 #[derive(Debug, Args)]

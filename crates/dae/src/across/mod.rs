@@ -3,11 +3,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `meeting` | [`Meeting`]: every host of a job comes to have a link to every other, one for each local worker |
-//! | `peers` | [`SealedPeers`]: one local worker's links, as the collective sees them |
+//! | `peers` | [`LinkPeers`]: one local worker's links, as the collective sees them |
 //! | `line` | [`line::Line`]: one of them, and the frames on it |
 mod line;
 mod meeting;
 mod peers;
 
 pub(crate) use meeting::Meeting;
-pub(crate) use peers::SealedPeers;
+pub(crate) use peers::LinkPeers;

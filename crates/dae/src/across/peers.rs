@@ -1,8 +1,8 @@
-//! The workers of the same number on the other nodes, over sealed links.
+//! The workers of the same number on the other nodes, over links.
 
 use super::line::{Line, Turn};
 use dae_collective::{Broken, Incoming, Outgoing, Peers, Tag};
-use dae_net::{Awake, Link, LinkError};
+use dae_net::{Awake, Link, LinkError, Parts};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -16,7 +16,7 @@ const HEARD_BY: Duration = Duration::from_secs(1);
 /// An exchange does on every link whatever can be done at the moment, both ways, and waits only when that is nothing on any
 /// of them. So no nodes wait for each other in a circle, whatever sockets take in, it needs no threads, and no copies but the
 /// cipher's; and both directions of a link are always busy.
-pub(crate) struct SealedPeers {
+pub(crate) struct LinkPeers {
     node: usize,
     names: Vec<String>,
     lines: Vec<Option<Line>>,
@@ -24,8 +24,9 @@ pub(crate) struct SealedPeers {
     awake: Awake,
 }
 
-impl SealedPeers {
-    /// Those of node `node`, over a link to each of the others; `names` are all nodes'. `deadline` bounds each wait.
+impl LinkPeers {
+    /// Those of node `node`, over a link to each of the others; `names` are all nodes'. `deadline` bounds each wait, `how` is how
+    /// numbers travel.
     ///
     /// # Errors
     /// If a link is lost already.
@@ -33,17 +34,17 @@ impl SealedPeers {
         node: usize,
         names: &[String],
         links: Vec<Option<Link>>,
-        deadline: Duration,
+        (deadline, how): (Duration, Parts),
     ) -> Result<Self, LinkError> {
         let line = |(link, name): (Option<Link>, &String)| {
-            link.map(|link| Ok(Line::new(name.clone(), link.into_bulk(deadline)?))).transpose()
+            link.map(|link| Ok(Line::new(name.clone(), link.into_bulk(deadline, how)?))).transpose()
         };
         let lines = links.into_iter().zip(names).map(line).collect::<Result<_, LinkError>>()?;
         Ok(Self { node, names: names.to_vec(), lines, deadline, awake: Awake::default() })
     }
 }
 
-impl Peers for SealedPeers {
+impl Peers for LinkPeers {
     fn nodes(&self) -> usize {
         self.lines.len()
     }

@@ -1,7 +1,7 @@
 //! What is trained here, with the other hosts of the job.
 
 use super::{Daemon, Fault};
-use crate::across::{Meeting, SealedPeers};
+use crate::across::{LinkPeers, Meeting};
 use crate::exit::Failure;
 use crate::host::Host;
 use crate::prepare::{Prepared, prepare};
@@ -12,7 +12,7 @@ use dae_actor::System;
 use dae_cluster::protocol::BulkPlace;
 use dae_cluster::protocol::hosts::{Assignment, HostSpot, Outcome};
 use dae_collective::Peers;
-use dae_net::{Address, Cluster, Endpoint, Identity, Listener};
+use dae_net::{Address, Cluster, Endpoint, Identity, Listener, Parts};
 use dae_train::actors::Ended;
 use dae_train::job::{Across, Job, JobError, Report};
 use dae_train::run_folder::RunFolder;
@@ -59,9 +59,11 @@ impl Part {
         let endpoint = Endpoint::new(identity, Cluster::job(job_key.0));
         let met = Meeting::new(&hosts, me, workers, endpoint).all(&mut listener, MEET).await;
         let stall = Duration::from_secs(plan.topology().job.stall_timeout_s);
+        // All hosts have the job's topology from its home, so all do alike.
+        let how = if plan.topology().placement.bulk == "plain" { Parts::Plain } else { Parts::Sealed };
         let names: Vec<_> = hosts.iter().map(|spot| spot.node.clone()).collect();
         let links = met.map_err(Failure::failed)?.into_iter();
-        let peers = links.map(|links| SealedPeers::new(me, &names, links, stall));
+        let peers = links.map(|links| LinkPeers::new(me, &names, links, (stall, how)));
         let mut peers = peers.collect::<Result<Vec<_>, _>>().map_err(Failure::failed)?;
         let opened = open(host, plan, (me == 0).then_some((run_dir, resume)));
         // The others wait for this one, and hear why it does not come.

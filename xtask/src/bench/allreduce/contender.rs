@@ -19,6 +19,8 @@ pub enum Contender {
     Arena,
     /// Ours over sealed links between two nodes.
     Sealed,
+    /// Ours between two nodes, numbers as they are.
+    Plain,
     /// gloo between two nodes.
     Gloo,
     /// OpenMPI through shared memory.
@@ -49,6 +51,7 @@ impl Contender {
         match self {
             Self::Arena => "dae_arena",
             Self::Sealed => "dae_sealed",
+            Self::Plain => "dae_plain",
             Self::Gloo => "gloo",
             Self::MpiShm => "mpi_shm",
             Self::MpiNodes => "mpi_nodes",
@@ -64,14 +67,8 @@ impl Contender {
                 command.args(["bench-allreduce", "--workers", "2"]);
                 step::read(command)?
             }
-            Self::Sealed => {
-                let program = |how: &str| {
-                    let mut command = field.workspace.program("dae-host");
-                    command.args(["bench-allreduce", how, &format!("{FIRST}:4700")]);
-                    command
-                };
-                nodes(field)?.both(&program("--listen"), &program("--dial"))?
-            }
+            Self::Sealed => two_hosts(field, &[])?,
+            Self::Plain => two_hosts(field, &["--plain"])?,
             Self::Gloo => {
                 let (python, scripts) =
                     field.peers.ok_or_else(|| Failure::says("gloo takes --peers VENV"))?;
@@ -98,6 +95,16 @@ impl Contender {
         };
         medians_in(&text)
     }
+}
+
+/// Our own program on both nodes.
+fn two_hosts(field: &Field, options: &[&str]) -> Outcome<String> {
+    let program = |how: &str| {
+        let mut command = field.workspace.program("dae-host");
+        command.args(["bench-allreduce", how, &format!("{FIRST}:4700")]).args(options);
+        command
+    };
+    nodes(field)?.both(&program("--listen"), &program("--dial"))
 }
 
 fn nodes<'a>(field: &'a Field) -> Outcome<&'a TwoNodes<'a>> {

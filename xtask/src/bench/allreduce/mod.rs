@@ -94,6 +94,7 @@ fn contenders(nodes: bool, peers: bool, mpi: bool) -> Vec<Contender> {
         (Contender::Arena, true),
         (Contender::MpiShm, mpi),
         (Contender::Sealed, nodes),
+        (Contender::Plain, nodes),
         (Contender::MpiNodes, nodes && mpi),
         (Contender::MpiTcp, mpi),
         (Contender::Gloo, nodes && peers),
@@ -108,6 +109,6 @@ mod tests {
     #[test]
     fn who_cannot_run_is_left_out() {
         assert_eq!(contenders(false, true, false), [Contender::Arena]);
-        assert_eq!(contenders(true, true, true).len(), 6);
+        assert_eq!(contenders(true, true, true).len(), 7);
     }
 }

@@ -13,20 +13,22 @@ pub struct Measured {
     pub medians: [f64; 4],
 }
 
-const COLUMNS: [Contender; 6] = [
+const COLUMNS: [Contender; 7] = [
     Contender::Arena,
     Contender::MpiShm,
     Contender::Sealed,
+    Contender::Plain,
     Contender::MpiNodes,
     Contender::MpiTcp,
     Contender::Gloo,
 ];
 
 /// How many times as fast the first is.
-const RATIOS: [(&str, Contender, Contender); 5] = [
+const RATIOS: [(&str, Contender, Contender); 6] = [
     ("arena/shm", Contender::Arena, Contender::MpiShm),
     ("arena/gloo", Contender::Arena, Contender::Gloo),
     ("sealed/mpi", Contender::Sealed, Contender::MpiNodes),
+    ("plain/mpi", Contender::Plain, Contender::MpiNodes),
     ("sealed/tcp", Contender::Sealed, Contender::MpiTcp),
     ("sealed/gloo", Contender::Sealed, Contender::Gloo),
 ];
@@ -78,6 +80,6 @@ mod tests {
         assert_eq!(ratio(&all, Contender::Arena, Contender::MpiShm, 2), Some(2.0));
         let line =
             table(&all).lines().nth(1).unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(line, ["4096", "1.5", "3.0", "-", "-", "-", "-", "2.00", "-", "-", "-", "-"]);
+        assert_eq!(line, ["4096", "1.5", "3.0", "-", "-", "-", "-", "-", "2.00", "-", "-", "-", "-", "-"]);
     }
 }

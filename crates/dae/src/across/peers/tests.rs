@@ -13,7 +13,7 @@ fn tag(step: u64) -> Tag {
 }
 
 /// Every node's links to all others.
-fn mesh(nodes: usize, patience: Duration) -> Vec<SealedPeers> {
+fn mesh(nodes: usize, patience: Duration, how: Parts) -> Vec<LinkPeers> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let names: Vec<_> = (0..nodes).map(|n| format!("n{n}")).collect();
     let mut links: Vec<Vec<Option<Link>>> = (0..nodes).map(|_| (0..nodes).map(|_| None).collect()).collect();
@@ -33,12 +33,16 @@ fn mesh(nodes: usize, patience: Duration) -> Vec<SealedPeers> {
             (links[a][b], links[b][a]) = (Some(dialled.unwrap()), Some(accepted));
         }
         let ends = links.into_iter().enumerate();
-        ends.map(|(n, links)| SealedPeers::new(n, &names, links, patience).unwrap()).collect()
+        ends.map(|(n, links)| LinkPeers::new(n, &names, links, (patience, how)).unwrap()).collect()
     })
 }
 
-fn two() -> (SealedPeers, SealedPeers) {
-    let mut ends = mesh(2, PATIENCE);
+fn two() -> (LinkPeers, LinkPeers) {
+    two_with(Parts::Sealed)
+}
+
+fn two_with(how: Parts) -> (LinkPeers, LinkPeers) {
+    let mut ends = mesh(2, PATIENCE, how);
     let b = ends.pop().unwrap();
     (ends.pop().unwrap(), b)
 }
@@ -49,13 +53,13 @@ fn bytes(from: usize, to: usize, many: usize) -> Vec<u8> {
 }
 
 /// One exchange, in which node a sends `lengths(a, b)` bytes to node b.
-fn exchange(end: &mut SealedPeers, at: Tag, lengths: impl Fn(usize, usize) -> usize) -> Result<(), Broken> {
+fn exchange(end: &mut LinkPeers, at: Tag, lengths: impl Fn(usize, usize) -> usize) -> Result<(), Broken> {
     exchange_some(end, at, |a, b| Some(lengths(a, b)))
 }
 
 /// The same, if any.
 fn exchange_some(
-    end: &mut SealedPeers,
+    end: &mut LinkPeers,
     at: Tag,
     lengths: impl Fn(usize, usize) -> Option<usize>,
 ) -> Result<(), Broken> {
@@ -87,7 +91,9 @@ fn cause(outcome: Result<(), Broken>) -> String {
 #[test]
 fn parts_of_every_length_cross_each_other() {
     let lengths = [0, 1, PIECE - 1, PIECE, PIECE + 1, 2 * PIECE + 3];
-    let ends: Vec<_> = mesh(2, PATIENCE)
+    let ends: Vec<_> = [Parts::Sealed, Parts::Plain]
+        .into_iter()
+        .flat_map(|how| mesh(2, PATIENCE, how))
         .into_iter()
         .map(|mut end| {
             thread::spawn(move || {
@@ -104,7 +110,9 @@ fn parts_of_every_length_cross_each_other() {
 fn many_nodes_never_wait_for_each_other_in_a_circle() {
     // Far more than sockets hold, on every link and one way round a ring.
     const LONG: usize = 16 << 20;
-    let ends: Vec<_> = mesh(4, PATIENCE)
+    let ends: Vec<_> = [Parts::Sealed, Parts::Plain]
+        .into_iter()
+        .flat_map(|how| mesh(4, PATIENCE, how))
         .into_iter()
         .map(|mut end| {
             thread::spawn(move || {
@@ -150,6 +158,26 @@ fn a_last_word_is_heard_whatever_was_under_way() {
 }
 
 #[test]
+fn who_leaves_within_plain_parts_is_missed_and_never_passes_for_whole() {
+    let (mut a, mut b) = two_with(Parts::Plain);
+    let leaves = thread::spawn(move || {
+        let body = bytes(1, 0, PIECE);
+        let out = Outgoing { head: &[1, 0], body: &body };
+        let mut turn = Turn::new(b.lines[0].as_mut().unwrap(), tag(1), Some(out), None);
+        assert!(turn.go_on().is_ok() && !turn.is_done());
+        b.abort("out of cheese");
+    });
+    let failed = exchange(&mut a, tag(1), |from, _| [1, PIECE][from]);
+    leaves.join().unwrap();
+    assert!(cause(failed).contains("lost"));
+    // Between two parts its words are heard.
+    let (mut a, mut b) = two_with(Parts::Plain);
+    let leaves = thread::spawn(move || b.abort("out of cheese"));
+    assert_eq!(cause(exchange(&mut a, tag(1), |_, _| 1)), "out of cheese");
+    leaves.join().unwrap();
+}
+
+#[test]
 fn who_is_elsewhere_is_told_apart() {
     let apart = |other: Tag, length: usize| {
         let (mut a, mut b) = two();
@@ -176,7 +204,7 @@ fn who_is_elsewhere_is_told_apart() {
 
 #[test]
 fn a_silent_node_is_given_up() {
-    let mut ends = mesh(2, Duration::from_millis(30));
+    let mut ends = mesh(2, Duration::from_millis(30), Parts::Sealed);
     let _silent = ends.pop().unwrap();
     let mut a = ends.pop().unwrap();
     assert!(cause(exchange(&mut a, tag(1), |_, _| 1)).contains("30ms"));
