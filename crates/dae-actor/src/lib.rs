@@ -14,6 +14,7 @@
 //! | `errors` | [`TellError`] and [`AskError`] |
 //! | `line` | what the tasks of a link share with everybody who sends over it |
 //! | `living` | which actors' threads are still at work |
+//! | `memory_link` | [`MemoryLink`]: a sealed link in memory, for two nodes in one process |
 //! | `panics` | panics caught, with their place |
 //! | `patience` | waits for the next frame awake for a moment, before it sleeps |
 //! | `peer` | [`Peer`]: the far end of a link, with its actors |
@@ -41,6 +42,7 @@ mod errand;
 mod errors;
 mod line;
 mod living;
+mod memory_link;
 mod panics;
 mod patience;
 mod peer;
@@ -63,6 +65,7 @@ pub use actors::{ActorRow, ActorState, Actors};
 pub use body::Body;
 pub use context::Context;
 pub use errors::{AskError, TellError};
+pub use memory_link::MemoryLink;
 pub use peer::Peer;
 pub use peer_limits::PeerLimits;
 pub use policy::Restart;

@@ -54,7 +54,7 @@ fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
         ],
         ItemKind::Step(Some(step)) => vec![("zero", "`zero`", step.zero != 0)],
         ItemKind::Model(Some(MItem::Join(join))) => vec![
-            ("@", "a `join` over several nodes", join.place.is_some_and(Place::spans_nodes)),
+            ("@", "`@rack`", join.place == Some(Place::Rack)),
             ("wire", "a `wire` of a `join`", join.wire != Wire::F32),
             ("frag", "`frag`", join.frag > 1),
             ("delay", "`delay`", join.delay > 0),
@@ -88,7 +88,7 @@ fn not_yet(at: std::ops::Range<usize>, what: &str) -> Problem {
         NOT_YET,
         at,
         format!("{what} parses and checks, but is not yet run"),
-        "take it out; `accum`, `split`, `step`, `every` and one `join` on one node run today",
+        "take it out; `accum`, `split`, `step`, `every` and one `join` run today",
     )
 }
 

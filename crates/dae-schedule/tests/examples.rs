@@ -34,7 +34,8 @@ const NAMES: &[Example] = &[
 ];
 
 const NOT_YET: &[Example] = &[
-    ("split 8 | step adamw | every 100 | join 4 @cluster outer=nesterov(0.7,0.9)", &[("S03", "cluster")]),
+    ("split 8 | step adamw | every 100 | join 4 @cluster outer=nesterov(0.7,0.9)", &[]),
+    ("split 8 | step adamw | every 100 | join 4 @rack", &[("S03", "rack")]),
     (
         "pipe 2 micro=8 sched=1f1b | tensor 2 | step adam | gossip 8 graph=exp push",
         &[("S03", "pipe"), ("S03", "tensor"), ("S03", "gossip")],

@@ -25,7 +25,7 @@ fn fits(plan: &Plan, parameters: usize, features: usize, available: Option<u128>
     }
     let [parameters, features, workers] = [parameters, features, workers].map(|n| n as u128);
     let states = plan.optimizer().map_or(0, |optimizer| Rule::new(optimizer).state_names().len()) as u128;
-    let children = plan.children() as u128;
+    let children = if plan.apart() { 1 } else { plan.children() as u128 };
     // Parameters and optimizer state, two copies of both for checkpoints and one to start from; a slot a worker. The
     // centre of a join, with what was pushed and pulled, takes less than another child.
     let groups = if plan.join().is_some() { children + 1 } else { 1 };

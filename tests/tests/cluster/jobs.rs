@@ -195,6 +195,60 @@ fn a_killed_daemon_takes_its_hosts_along_and_the_job_ends_with_the_cause() {
 }
 
 #[test]
+fn a_join_over_two_nodes_learns_as_one_on_one_node_does() {
+    let Some(lan) = Lan::of(2) else { return };
+    let _daemons = lan.cluster(2);
+    let word = |place: &str| {
+        format!(
+            "schedule.word=split 2 | step adamw(1e-3) | every 5 | join 2{place} outer=nesterov(0.7,0.9) shards=2"
+        )
+    };
+    let steps = "job.steps=100";
+    let (alone, over) = (lan.folder().join("alone"), lan.folder().join("over"));
+    succeed(&mut run(&lan, &alone, &[steps, &word("")], &[]));
+    let mut client = Client::start(&lan, run_over(&lan, &over, &[steps, &word(" @cluster")]));
+    assert_eq!(client.code(), Some(0), "{}", client.output());
+    let (one, two) = (losses(&alone), losses(&over));
+    assert_eq!((one.len(), two.len()), (20, 20));
+    for (step, (one, two)) in one.iter().zip(&two).enumerate() {
+        assert!((one - two).abs() <= 1e-5 * one.abs(), "update {step}: {one} and {two}");
+    }
+    let staleness = fs::read_to_string(over.join("staleness.json")).unwrap();
+    let staleness: Value = serde_json::from_str(&staleness).unwrap();
+    assert_eq!(staleness["children"].as_array().unwrap().len(), 2, "{staleness:#}");
+    succeed(&mut lan.client(1, &["eval", over.to_str().unwrap()]));
+    nothing_is_left(&lan, 2);
+}
+
+#[test]
+fn a_join_that_waits_for_nobody_ends_with_a_lost_node_and_goes_on_from_its_checkpoint() {
+    let Some(lan) = Lan::of(2) else { return };
+    let mut daemons = lan.cluster(2);
+    let folder = lan.folder().join("run");
+    let word = "schedule.word=split 2 @node | step adamw(1e-3) | every 5 | join 2 @cluster sync=async outer=nesterov(0.1,0.3)";
+    let mut client = Client::start(&lan, run_over(&lan, &folder, &[ENDLESS, word]));
+    until_step(&daemons[0], &client, 120);
+    daemons[1].signal(libc::SIGKILL);
+    assert_eq!(client.code(), Some(1), "{}", client.output());
+    assert!(client.output().contains("n2"), "the lost node is named: {}", client.output());
+    daemons[1].ended(Duration::from_secs(30));
+    drop(daemons);
+
+    let daemons = lan.cluster(2);
+    let more = ["--cluster", CLUSTER, "--resume"];
+    let mut client = Client::start(&lan, run(&lan, &folder, &[ENDLESS, word], &more));
+    until_step(&daemons[0], &client, 130);
+    let id = job(&daemons[1]).unwrap()["job"].as_str().unwrap().to_owned();
+    succeed(&mut lan.client(2, &["stop", &id, "--cluster", CLUSTER]));
+    client.code();
+    let summary: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("summary.json")).unwrap()).unwrap();
+    assert_eq!(summary["status"], "stopped", "{summary:#}");
+    assert!(summary["step"].as_u64().unwrap() >= 130, "{summary:#}");
+    nothing_is_left(&lan, 2);
+}
+
+#[test]
 fn daemons_that_leave_take_everything_along() {
     let Some(lan) = Lan::of(2) else { return };
     let mut daemons = lan.cluster(2);

@@ -3,8 +3,9 @@
 use super::{GradientWorker, Group, Kept, Lease, LeaseEnd, Pace, Recorder};
 use crate::centre::Tally;
 use crate::run_folder::Event;
-use dae_actor::{Actor, ActorRef, AskError, Context, Handler, Message, ReplyTo};
+use dae_actor::{Actor, ActorRef, AskError, Body, Context, Handler, Message, ReplyTo};
 use dae_collective::Broken;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub struct AllReduceCoordinator {
 }
 
 /// How training ended.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Ended {
     /// All steps are done.
     Finished,
@@ -286,6 +287,7 @@ impl Handler<Train> for AllReduceCoordinator {
 }
 
 /// Asks all workers to stop together after the step they are in.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Stop {
     /// Who asks, or why.
     pub why: String,
@@ -294,6 +296,8 @@ pub struct Stop {
 impl Message for Stop {
     type Reply = ();
 }
+
+impl Body for Stop {}
 
 impl Handler<Stop> for AllReduceCoordinator {
     fn handle(&mut self, stop: Stop, _: &mut Context<'_, Self>) {

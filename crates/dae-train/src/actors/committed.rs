@@ -1,9 +1,10 @@
 //! Committed steps, as they are told to who wants to know.
 
-use dae_actor::Message;
+use dae_actor::{Body, Message};
+use serde::{Deserialize, Serialize};
 
 /// One committed step: what all ranks decided alike.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StepRecord {
     /// The number of steps committed with it; the first is 1.
     pub step: u64,
@@ -16,7 +17,7 @@ pub struct StepRecord {
 }
 
 /// A run of committed steps, in order, told every few milliseconds: a message per step would cost more than some steps.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Committed {
     /// The steps.
     pub steps: Vec<StepRecord>,
@@ -27,3 +28,5 @@ pub struct Committed {
 impl Message for Committed {
     type Reply = ();
 }
+
+impl Body for Committed {}

@@ -1,8 +1,8 @@
 //! A checkpoint of a join under way, and its state put together.
 
+use super::ChildState;
 use super::kept::{Joined, Kept};
 use super::parameter_server::Shown;
-use dae_collective::Snapshot;
 use std::sync::Arc;
 
 /// The parts of a join's state as of one version, while they come in. Each child copies its own before it begins the
@@ -14,7 +14,7 @@ pub(super) struct Copying {
     shown: Option<Vec<Shown>>,
     /// Who has not been asked yet.
     unasked: Vec<bool>,
-    inner: Vec<Option<Arc<Snapshot>>>,
+    inner: Vec<Option<Arc<ChildState>>>,
     /// A part cannot be had.
     spoilt: bool,
 }
@@ -39,13 +39,15 @@ impl Copying {
     }
 
     /// A child's copy, if there was room for one.
-    pub(super) fn take(&mut self, child: usize, copy: Option<Snapshot>) {
+    pub(super) fn take(&mut self, child: usize, copy: Option<ChildState>) {
         self.spoilt |= copy.is_none();
-        self.inner[child] = copy.map(Arc::new);
+        if let Some(inner) = self.inner.get_mut(child) {
+            *inner = copy.map(Arc::new);
+        }
     }
 
     /// Whether nothing is waited for any more; `left` is what those that are through have left with.
-    pub(super) fn complete(&mut self, left: &[Option<Arc<Snapshot>>]) -> bool {
+    pub(super) fn complete(&mut self, left: &[Option<Arc<ChildState>>]) -> bool {
         for ((inner, left), unasked) in self.inner.iter_mut().zip(left).zip(&self.unasked) {
             if *unasked && inner.is_none() {
                 inner.clone_from(left);
@@ -66,7 +68,7 @@ pub(super) fn together(
     version: u64,
     samples: u64,
     shown: Vec<Shown>,
-    inner: Vec<Option<Arc<Snapshot>>>,
+    inner: Vec<Option<Arc<ChildState>>>,
 ) -> Kept {
     let mut shards = shown.into_iter();
     let Shown { mut params, state: mut outer, mut own, .. } = shards.next().unwrap_or_else(Shown::nothing);

@@ -293,8 +293,9 @@ impl Actor for GradientWorker {
 
     fn started(&mut self, _: &mut Context<'_, Self>) {
         if self.group.pin {
-            // The children of a join follow each other.
-            let before = self.group.child.as_ref().map_or(0, |child| child.index * self.group.arena.world());
+            // The children of a join follow each other, where they are on one node.
+            let with = self.group.child.as_ref().filter(|_| self.group.nodes[..] == [""]);
+            let before = with.map_or(0, |child| child.index * self.group.arena.world());
             pin(before + self.local);
         }
     }

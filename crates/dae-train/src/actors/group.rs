@@ -17,7 +17,8 @@ pub struct Group {
     pub arena: Arc<Arena>,
     /// Which of the nodes this is. The first writes down what all do.
     pub node: usize,
-    /// What the nodes are called, in order; one entry where there is one.
+    /// What the nodes that sum together are called, in order; one entry where there is one, without a name if there are
+    /// no others at all.
     pub nodes: Vec<String>,
     /// How the sums over nodes are made.
     pub means: Means,
@@ -107,9 +108,11 @@ impl Group {
 
     /// What a worker is called, by its rank among all.
     pub fn worker(&self, rank: usize) -> String {
-        match self.nodes.get(rank / self.arena.world().max(1)) {
-            Some(node) if self.across() => format!("worker {rank} on {node}"),
-            _ => format!("worker {rank}"),
+        let node = if self.across() { rank / self.arena.world().max(1) } else { 0 };
+        let named = self.across() || self.child.is_some();
+        match self.nodes.get(node).filter(|name| named && !name.is_empty()) {
+            Some(name) => format!("worker {rank} on {name}"),
+            None => format!("worker {rank}"),
         }
     }
 

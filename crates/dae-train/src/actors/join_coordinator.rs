@@ -1,22 +1,23 @@
 //! The join coordinator: keeps the books of a join, and says to shards and children what follows.
 
+use super::alive::{Alive, silent};
 use super::copying::{Copying, together};
+use super::outpost::{ChildEnd, Enter, Verdict};
 use super::parameter_server::{Shown, Task};
-use super::seat::Note;
 use super::told::Told;
-use super::{
-    AllReduceCoordinator, End, Ended, Group, Kept, ParameterServer, Recorder, StepRecord, Stop, Train,
-};
+use super::{ChildState, End, Ended, Note, Outpost, ParameterServer, Recorder, StepRecord, Stop, Train};
 use crate::centre::{Arrival, Ledger, Order};
 use crate::topology::LearningRate;
-use dae_actor::{Actor, ActorRef, AskError, Context, Handler, Message, ReplyTo};
-use dae_collective::{Broken, Snapshot};
+use dae_actor::{Accepts, Actor, ActorRef, AskError, Body, Context, Handler, Message, Remote, ReplyTo};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
 
 /// Longer than any run.
 const EVER: Duration = Duration::from_secs(1 << 31);
+/// By when another node has heard how the run ended.
+const HEARD_BY: Duration = Duration::from_secs(10);
 
 /// What a join goes by, the same for as long as it runs.
 #[derive(Debug, Clone)]
@@ -35,6 +36,10 @@ pub struct JoinFacts {
     pub samples: u64,
     /// How many versions the centre had had before.
     pub version: u64,
+    /// The workers of all children.
+    pub workers: usize,
+    /// How long those who need not compute may take to answer.
+    pub stall: Duration,
 }
 
 impl JoinFacts {
@@ -48,14 +53,12 @@ impl JoinFacts {
 /// A child, as the coordinator knows it.
 #[derive(Clone)]
 pub struct JoinChild {
-    /// What its workers share.
-    pub group: Arc<Group>,
-    /// Who forms and ends its group.
-    pub coordinator: ActorRef<AllReduceCoordinator>,
-    /// Where its first worker hears of the centre.
-    pub notes: SyncSender<Note>,
-    /// Steps it has done before.
-    pub steps: u64,
+    /// Who begins and ends it.
+    pub outpost: ActorRef<Outpost>,
+    /// What people call its node, if that is another.
+    pub node: Option<String>,
+    /// The rank of its first worker.
+    pub first_rank: usize,
 }
 
 /// Control only: numbers go between children and shards. It begins the children, and ends with them.
@@ -64,16 +67,18 @@ pub struct JoinCoordinator {
     ledger: Ledger,
     children: Vec<JoinChild>,
     servers: Vec<ActorRef<ParameterServer>>,
+    recorder: ActorRef<Recorder>,
     told: Told,
     samples: u64,
     loss: Option<f64>,
     /// When each child pushed, while it waits.
     pushed: Vec<Option<Instant>>,
     copying: Option<Copying>,
-    ends: Vec<Option<End>>,
-    left: Vec<Option<Arc<Snapshot>>>,
+    ends: Vec<Option<Ended>>,
+    left: Vec<Option<Arc<ChildState>>>,
     stop: Option<String>,
-    failed: Option<String>,
+    /// The first cause, and the node whose loss it is, where that is all that is known.
+    failed: Option<(String, Option<String>)>,
     done: Option<ReplyTo<End>>,
 }
 
@@ -86,16 +91,15 @@ impl JoinCoordinator {
         servers: Vec<ActorRef<ParameterServer>>,
         recorder: ActorRef<Recorder>,
     ) -> Self {
-        let workers = children.first().map_or(0, |child| child.group.world());
-        let none = || children.iter().map(|_| None).collect();
         Self {
-            told: Told::new(Some(recorder), workers, facts.version),
+            told: Told::new(Some(recorder.clone()), facts.workers, facts.version),
+            recorder,
             samples: facts.samples,
             loss: None,
             pushed: none_of(&children),
             copying: None,
             ends: none_of(&children),
-            left: none(),
+            left: none_of(&children),
             stop: None,
             failed: None,
             done: None,
@@ -142,7 +146,7 @@ impl JoinCoordinator {
         self.loss = Some(loss);
         // All waited for who came last.
         let last = given.iter().filter_map(|each| Some((self.pushed[each.child]?, each.child))).max();
-        let slowest = last.map_or(0, |(_, child)| self.children[child].group.first_rank());
+        let slowest = last.map_or(0, |(_, child)| self.children[child].first_rank);
         let record =
             StepRecord { step: version, loss, samples: self.samples, lr: self.facts.base_rate * factor };
         self.told.step(record, samples as f64, slowest);
@@ -154,27 +158,22 @@ impl JoinCoordinator {
             if let Err(e) = server.tell(task()) {
                 let status = server.status();
                 let cause = status.latest_cause().unwrap_or_else(|| e.to_string());
-                return self.fail(format!("{}: {cause}", status.name()));
+                return self.fail(format!("{}: {cause}", status.name()), None);
             }
         }
     }
 
     fn note(&self, child: usize, note: Note) {
-        // One that has gone away, or has been told before, need not hear it.
-        let _ = self.children[child].notes.try_send(note);
+        // One that has gone away need not hear it.
+        drop(self.children[child].outpost.tell(note));
     }
 
     /// Everybody ends; the first cause counts.
-    fn fail(&mut self, cause: String) {
-        if self.failed.is_some() {
-            return;
+    fn fail(&mut self, cause: String, lost: Option<String>) {
+        if self.failed.is_none() {
+            (0..self.children.len()).for_each(|child| self.note(child, Note::Over(cause.clone())));
+            self.failed = Some((cause, lost));
         }
-        for (index, child) in self.children.iter().enumerate() {
-            self.note(index, Note::Over(cause.clone()));
-            let rank = child.group.first_rank();
-            child.group.arena.break_with(Broken::Left { rank, cause: format!("the join failed: {cause}") });
-        }
-        self.failed = Some(cause);
     }
 
     /// Asks all shards what they have come to, and then goes on with it.
@@ -183,7 +182,7 @@ impl JoinCoordinator {
         context: &mut Context<'_, Self>,
         then: impl FnOnce(&mut Self, Result<Vec<Shown>, String>, &mut Context<'_, Self>) + 'static,
     ) {
-        let bound = self.children.iter().map(|child| child.group.patience()).max().unwrap_or(EVER);
+        let bound = self.facts.stall;
         let asked: Vec<_> = self
             .servers
             .iter()
@@ -226,28 +225,48 @@ impl JoinCoordinator {
         self.told.keep(copying.kept(), version, loss);
     }
 
-    fn ended(&mut self, child: usize, end: Result<End, AskError>, context: &mut Context<'_, Self>) {
-        let mut end = end.unwrap_or_else(|e| End::failed(0, e.to_string()));
-        self.left[child] = end.snapshot.take().and_then(Kept::into_snapshot).map(Arc::new);
-        if let Ended::Failed(cause) = &end.how {
-            self.fail(cause.clone());
+    /// A child has ended, or cannot be reached.
+    fn ended(&mut self, child: usize, end: Result<ChildEnd, String>, context: &mut Context<'_, Self>) {
+        if self.ends[child].is_some() {
+            return;
         }
-        self.ends[child] = Some(end);
+        let node = self.children[child].node.clone();
+        let how = match end {
+            Ok(ChildEnd { how, state }) => {
+                self.left[child] = state.map(Arc::new);
+                if let Ended::Failed(cause) = &how {
+                    self.fail(cause.clone(), None);
+                }
+                how
+            }
+            Err(cause) => {
+                let again = "go on from the last checkpoint with --resume";
+                let cause = node
+                    .as_ref()
+                    .map_or_else(|| cause.clone(), |node| format!("node {node}: {cause}; {again}"));
+                self.fail(cause.clone(), node);
+                Ended::Failed(cause)
+            }
+        };
+        self.ends[child] = Some(how);
         self.copied();
-        match (self.ends.iter().all(Option::is_some), self.failed.clone()) {
+        match (self.ends.iter().all(Option::is_some), &self.failed) {
             (false, _) => {}
-            (true, Some(cause)) => self.end(Err(cause)),
-            (true, None) => self.shown(context, |me, shown, _| me.end(shown)),
+            (true, Some((cause, _))) => {
+                let cause = cause.clone();
+                self.end(Err(cause), context);
+            }
+            (true, None) => self.shown(context, |me, shown, context| me.end(shown, context)),
         }
     }
 
-    /// All children have ended.
-    fn end(&mut self, shown: Result<Vec<Shown>, String>) {
+    /// All children have ended: other nodes are told how the run did, and then this one is over.
+    fn end(&mut self, shown: Result<Vec<Shown>, String>, context: &mut Context<'_, Self>) {
         self.told.rest();
-        let version = self.ledger.version();
-        let short = |end: &End| !matches!(end.how, Ended::Finished);
+        let step = self.ledger.version();
+        let short = |end: &Ended| !matches!(end, Ended::Finished);
         let how = match (&self.failed, &shown) {
-            (Some(cause), _) | (None, Err(cause)) => Ended::Failed(cause.clone()),
+            (Some((cause, _)), _) | (None, Err(cause)) => Ended::Failed(cause.clone()),
             (None, Ok(shown)) if shown.iter().any(|shard| !shard.finite) => {
                 Ended::Failed("the centre of the join has numbers that are not finite".into())
             }
@@ -259,13 +278,31 @@ impl JoinCoordinator {
         let left = std::mem::take(&mut self.left);
         let snapshot = match (&how, shown) {
             (Ended::Failed(_), _) | (_, Err(_)) => None,
-            (_, Ok(shown)) => Some(together(version, self.samples, shown, left)),
+            (_, Ok(shown)) => Some(together(step, self.samples, shown, left)),
         };
-        let (loss, pace) = (self.loss, self.told.pace());
+        let (loss, pace, lost) =
+            (self.loss, self.told.pace(), self.failed.clone().and_then(|(_, lost)| lost));
         let tally = Some(self.ledger.tally().clone());
-        if let Some(done) = self.done.take() {
-            done.send(End { how, step: version, loss, snapshot, pace, restarts: 0, lost: None, tally });
-        }
+        let verdict = Verdict { how: how.clone(), step, loss, lost: lost.clone() };
+        let end = End { how, step, loss, snapshot, pace, restarts: 0, lost, tally };
+        let away = self.children.iter().filter(|child| child.node.is_some());
+        let outposts: Vec<_> = away.map(|child| child.outpost.clone()).collect();
+        let (recorder, done) = (self.recorder.clone(), self.done.take());
+        let all = async move {
+            // The last steps go before it; a node that is lost hears neither.
+            drop(recorder.ask(Alive, HEARD_BY).await);
+            let mut told = JoinSet::new();
+            for outpost in outposts {
+                let verdict = verdict.clone();
+                told.spawn_local(async move { outpost.ask(verdict, HEARD_BY).await });
+            }
+            while told.join_next().await.is_some() {}
+        };
+        context.spawn(all, move |_, (), _| {
+            if let Some(done) = done {
+                done.send(end);
+            }
+        });
     }
 }
 
@@ -277,23 +314,34 @@ impl Actor for JoinCoordinator {
     const KIND: &'static str = "join-coordinator";
 }
 
+impl Remote for JoinCoordinator {
+    fn accepts(list: &mut Accepts<Self>) {
+        list.message::<Arrival>("arrival")
+            .message::<Inner>("inner")
+            .message::<Stop>("stop")
+            .message::<Alive>("alive");
+    }
+}
+
 impl Handler<Train> for JoinCoordinator {
     fn handle(&mut self, train: Train, context: &mut Context<'_, Self>) {
         self.done = Some(train.done);
-        for index in 0..self.children.len() {
-            let JoinChild { coordinator, steps, .. } = &self.children[index];
-            let (done, end) = dae_actor::reply(coordinator.status().name());
-            if let Err(e) = coordinator.tell(Train { first: *steps, done }) {
-                self.fail(e.to_string());
+        for (index, JoinChild { outpost, node, .. }) in self.children.clone().into_iter().enumerate() {
+            if node.is_some() {
+                let silent = silent(outpost.clone(), self.facts.stall);
+                context.spawn(silent, move |me, why, context| me.ended(index, Err(why), context));
             }
-            context.spawn(end.within(EVER), move |me, end, context| me.ended(index, end, context));
+            let end = async move { outpost.ask(Enter, EVER).await?.within(EVER).await };
+            context.spawn(end, move |me, end: Result<_, AskError>, context| {
+                me.ended(index, end.map_err(|e| e.to_string()), context);
+            });
         }
         for server in self.servers.clone() {
             let status = server.clone();
             context.spawn(async move { server.stopped().await }, move |me, why, _| {
                 let status = status.status();
                 let cause = status.latest_cause().unwrap_or_else(|| why.to_string());
-                me.fail(format!("{}: {cause}", status.name()));
+                me.fail(format!("{}: {cause}", status.name()), None);
             });
         }
         let orders = self.ledger.begin();
@@ -305,6 +353,8 @@ impl Message for Arrival {
     type Reply = ();
 }
 
+impl Body for Arrival {}
+
 impl Handler<Arrival> for JoinCoordinator {
     fn handle(&mut self, arrival: Arrival, context: &mut Context<'_, Self>) {
         if let Some(pushed) = self.pushed.get_mut(arrival.child) {
@@ -315,22 +365,38 @@ impl Handler<Arrival> for JoinCoordinator {
     }
 }
 
+impl Handler<Alive> for JoinCoordinator {
+    fn handle(&mut self, _: Alive, _: &mut Context<'_, Self>) {}
+}
+
 /// A child has copied its state, for a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Inner {
     /// Which child.
     pub child: usize,
     /// The copy, if there was room for it.
-    pub snapshot: Option<Snapshot>,
+    pub copy: Option<ChildState>,
 }
 
 impl Message for Inner {
     type Reply = ();
 }
 
+impl Body for Inner {
+    fn take_parts(&mut self) -> Vec<Vec<u8>> {
+        self.copy.take_parts()
+    }
+
+    fn give_parts(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
+        self.copy.give_parts(parts)
+    }
+}
+
 impl Handler<Inner> for JoinCoordinator {
-    fn handle(&mut self, Inner { child, snapshot }: Inner, _: &mut Context<'_, Self>) {
+    fn handle(&mut self, Inner { child, copy }: Inner, _: &mut Context<'_, Self>) {
         if let Some(copying) = &mut self.copying {
-            copying.take(child, snapshot);
+            copying.take(child, copy);
         }
         self.copied();
     }

@@ -1,6 +1,6 @@
 //! A state to be written as a checkpoint.
 
-use super::Group;
+use super::{ChildState, Group};
 use crate::checkpoint::ChildMeta;
 use dae_collective::{Scale, Snapshot};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Joined {
     /// The outer optimizer's state.
     pub outer: Vec<Vec<f32>>,
     /// What each child has come to, and where it stands if that is not the centre.
-    pub children: Vec<(Arc<Snapshot>, Option<Vec<f32>>)>,
+    pub children: Vec<(Arc<ChildState>, Option<Vec<f32>>)>,
 }
 
 impl Kept {
@@ -87,7 +87,7 @@ impl Kept {
     /// How far each child of a join is.
     pub fn children(&self) -> Vec<ChildMeta> {
         let Held::Join(joined) = &self.held else { return Vec::new() };
-        let meta = |inner: &Snapshot| ChildMeta { steps: inner.step, scale: scale(inner) };
+        let meta = |inner: &ChildState| ChildMeta { steps: inner.steps, scale: inner.scale };
         joined.children.iter().map(|(inner, _)| meta(inner)).collect()
     }
 }

@@ -8,7 +8,11 @@
 //! | `gradient_worker` | [`GradientWorker`]: computes gradients and applies its slice of each step |
 //! | `lease` | [`Lease`] of steps that a worker runs on its own, and how it ended |
 //! | `all_reduce_coordinator` | [`AllReduceCoordinator`]: forms the group, ends it, forms it anew after a failure |
+//! | `alive` | [`Alive`]: whether an actor on another node still answers |
+//! | `bulk` | numbers as raw bytes beside a message |
 //! | `child` | [`Child`]: a group's place in a join |
+//! | `child_state` | [`ChildState`]: what a child has come to besides its parameters |
+//! | `outpost` | [`Outpost`]: begins and ends a child, on whatever node that is |
 //! | `seat` | [`Seat`]: a worker's end of the join, and what it hears there |
 //! | `rounds` | where a worker's rounds begin and end |
 //! | `parameter_server` | [`ParameterServer`]: a shard of the centre |
@@ -22,9 +26,12 @@
 //!
 //! The hot path makes no hop: workers step by themselves, meeting at the arena's barrier. Messages form groups, feed
 //! batches and tell what happened.
+mod alive;
 mod all_reduce_coordinator;
+mod bulk;
 mod checkpointer;
 mod child;
+mod child_state;
 mod committed;
 mod copying;
 mod data_loader;
@@ -34,15 +41,18 @@ mod group;
 mod join_coordinator;
 mod kept;
 mod lease;
+mod outpost;
 mod parameter_server;
 mod recorder;
 mod rounds;
 mod seat;
 mod told;
 
+pub use alive::Alive;
 pub use all_reduce_coordinator::{AllReduceCoordinator, End, Ended, Stop, Train};
 pub use checkpointer::{Checkpointer, Save};
 pub use child::Child;
+pub use child_state::ChildState;
 pub use committed::{Committed, StepRecord};
 pub use data_loader::{DataLoader, Feed, Refill};
 pub use gradient_worker::GradientWorker;
@@ -50,6 +60,7 @@ pub use group::{Group, Links, TakenUp};
 pub use join_coordinator::{Inner, JoinChild, JoinCoordinator, JoinFacts};
 pub use kept::{Joined, Kept};
 pub use lease::{Lease, LeaseEnd, Pace};
+pub use outpost::{Centre, ChildEnd, Enter, Outpost, Verdict};
 pub use parameter_server::{ParameterServer, Push, Shown, Task};
 pub use recorder::{Keep, Listen, Listener, Recorder, Sync};
-pub use seat::{Begun, Lead, Note, Part, Pulled, Seat};
+pub use seat::{Begun, Ear, Lead, Note, Part, Pulled, Seat};

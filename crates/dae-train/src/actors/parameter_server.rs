@@ -1,20 +1,24 @@
 //! The parameter server: a shard of a join's centre.
 
-use super::seat::{Note, Part};
-use crate::centre::{Contribution, Shard};
-use dae_actor::{Actor, Context, Handler, Message, ReplyTo};
+use super::bulk::{bytes_of, numbers_in};
+use super::seat::{Ear, Note, Part};
+use crate::centre::{Contribution, Motion, Shard};
+use dae_actor::{Accepts, Actor, Body, Context, Handler, Message, Remote, ReplyTo};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::SyncSender;
+use std::sync::Arc;
 
 /// Holds a shard of the centre, on a thread of its own. It does what the join's coordinator orders, in that order, and
 /// waits with an order until the pushes it is about are there: so all shards move alike, whoever comes first to which.
 pub struct ParameterServer {
     index: usize,
     shard: Shard,
-    /// Where each child's first worker hears of it.
-    children: Vec<SyncSender<Note>>,
+    /// Where each child hears of it.
+    children: Vec<Ear>,
+    /// What each child has pulled and not pushed back yet: the version, and what that was.
+    pulled: Vec<Option<(u64, Arc<Vec<f32>>)>>,
     /// Pushes that nothing has been done about yet, and the round that each child is to push next.
-    waiting: BTreeMap<usize, Contribution>,
+    waiting: BTreeMap<usize, Push>,
     due: Vec<u64>,
     tasks: VecDeque<Task>,
 }
@@ -69,8 +73,9 @@ impl Shown {
 
 impl ParameterServer {
     /// Shard number `index`, whose children have done so many rounds.
-    pub fn new(index: usize, shard: Shard, children: Vec<SyncSender<Note>>, rounds: Vec<u64>) -> Self {
-        Self { index, shard, children, waiting: BTreeMap::new(), due: rounds, tasks: VecDeque::new() }
+    pub fn new(index: usize, shard: Shard, children: Vec<Ear>, rounds: Vec<u64>) -> Self {
+        let pulled = children.iter().map(|_| None).collect();
+        Self { index, shard, children, pulled, waiting: BTreeMap::new(), due: rounds, tasks: VecDeque::new() }
     }
 
     fn ordered(&mut self, task: Task) {
@@ -78,11 +83,19 @@ impl ParameterServer {
         self.go_on();
     }
 
-    fn pushed(&mut self, Push { round, contribution }: Push) {
-        if self.due.get(contribution.child) == Some(&round) {
-            self.waiting.entry(contribution.child).or_insert(contribution);
-            self.go_on();
+    fn pushed(&mut self, push: Push) {
+        let child = push.child;
+        if self.due.get(child) != Some(&push.round) || self.pulled[child].is_none() {
+            return;
         }
+        let (came, len) = (push.numbers.len(), self.shard.x().len());
+        if came != len {
+            let shard = self.index;
+            let cause = format!("it pushed {came} numbers to shard {shard} of the centre, which has {len}");
+            return self.children[child].tell(Note::Over(cause));
+        }
+        self.waiting.entry(child).or_insert(push);
+        self.go_on();
     }
 
     fn go_on(&mut self) {
@@ -122,16 +135,18 @@ impl ParameterServer {
     /// Takes a child's push; what it pushes next is another round.
     fn settled(&mut self, child: usize) -> Option<Contribution> {
         self.due[child] += 1;
-        self.waiting.remove(&child)
+        let (Push { samples, raw, numbers, .. }, (read, from)) =
+            self.waiting.remove(&child).zip(self.pulled[child].take())?;
+        let motion = if raw { Motion::Raw(numbers) } else { Motion::Value(numbers) };
+        Some(Contribution { child, read, from, motion, samples })
     }
 
-    fn serve(&self, child: usize, round: u64, copy: bool) {
-        let x = self.shard.x().clone();
-        let begins = self.shard.own(child).map(<[f32]>::to_vec);
-        let (shard, version, finite) = (self.index, self.shard.version(), self.shard.finite());
-        let part = Part { shard, version, round, x, begins, copy, finite };
-        // There is room for a part of each shard; a child that has gone away wants no more.
-        let _ = self.children[child].try_send(Note::Part(part));
+    fn serve(&mut self, child: usize, round: u64, copy: bool) {
+        let (x, version) = (self.shard.x().clone(), self.shard.version());
+        let numbers = self.shard.own(child).map_or_else(|| x.clone(), |own| Arc::new(own.to_vec()));
+        self.pulled[child] = Some((version, x));
+        let (shard, finite) = (self.index, self.shard.finite());
+        self.children[child].tell(Note::Part(Part { shard, version, round, copy, finite, numbers }));
     }
 }
 
@@ -149,13 +164,39 @@ impl Handler<Task> for ParameterServer {
     }
 }
 
-/// What a child has come to in this shard, at the end of a round. One that comes twice counts once.
-#[derive(Debug)]
+/// What a child has come to in this shard, at the end of a round. One that comes twice counts once. Where it began from, the
+/// shard knows.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Push {
+    /// Which child.
+    pub child: usize,
     /// The child's round, counted from 0.
     pub round: u64,
-    /// What it hands over.
-    pub contribution: Contribution,
+    /// The samples that went into it, more than 0.
+    pub samples: f64,
+    /// Whether the numbers are a gradient, summed over the samples, and not where the parameters stand.
+    pub raw: bool,
+    /// One for each number of the shard.
+    #[serde(skip)]
+    pub numbers: Vec<f32>,
+}
+
+impl Body for Push {
+    fn take_parts(&mut self) -> Vec<Vec<u8>> {
+        vec![bytes_of(&std::mem::take(&mut self.numbers))]
+    }
+
+    fn give_parts(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
+        self.numbers = numbers_in(parts)?;
+        Ok(())
+    }
+}
+
+impl Remote for ParameterServer {
+    fn accepts(list: &mut Accepts<Self>) {
+        list.message::<Push>("push");
+    }
 }
 
 impl Message for Push {
@@ -172,25 +213,29 @@ impl Handler<Push> for ParameterServer {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::centre::Motion;
     use dae_schedule::{Join, Scale};
-    use std::sync::Arc;
-    use std::sync::mpsc::sync_channel;
+    use std::sync::mpsc::{Receiver, sync_channel};
 
     fn push(child: usize, round: u64, to: f32) -> Push {
-        let (from, motion) = (Arc::new(vec![0.0]), Motion::Value(vec![to]));
-        Push { round, contribution: Contribution { child, read: 0, from, motion, samples: 1.0 } }
+        Push { child, round, samples: 1.0, raw: false, numbers: vec![to] }
     }
 
-    fn server(join: &Join, children: usize) -> (ParameterServer, Vec<std::sync::mpsc::Receiver<Note>>) {
+    /// A shard that all children have pulled once.
+    fn server(join: &Join, children: usize) -> (ParameterServer, Vec<Receiver<Note>>) {
         let shard = Shard::new(join, 0, vec![0.0], vec![], vec![]);
-        let (notes, heard) = (0..children).map(|_| sync_channel(2)).unzip();
-        (ParameterServer::new(0, shard, notes, vec![0; children]), heard)
+        let (notes, heard_by): (Vec<_>, Vec<_>) = (0..children).map(|_| sync_channel(3)).unzip();
+        let ears = notes.into_iter().map(Ear::Here).collect();
+        let mut server = ParameterServer::new(0, shard, ears, vec![0; children]);
+        for (child, notes) in heard_by.iter().enumerate() {
+            server.ordered(Task::Serve { child, round: 0, copy: false });
+            assert_eq!(heard(notes), Some((0, vec![0.0])));
+        }
+        (server, heard_by)
     }
 
-    fn heard(notes: &std::sync::mpsc::Receiver<Note>) -> Option<(u64, Vec<f32>)> {
+    fn heard(notes: &Receiver<Note>) -> Option<(u64, Vec<f32>)> {
         match notes.try_recv() {
-            Ok(Note::Part(part)) => Some((part.version, part.x.to_vec())),
+            Ok(Note::Part(part)) => Some((part.version, part.numbers.to_vec())),
             _ => None,
         }
     }
@@ -209,10 +254,30 @@ mod tests {
         server.pushed(push(0, 2, 100.0));
         server.pushed(push(7, 0, 100.0));
         assert!(server.waiting.is_empty());
+        server.ordered(Task::Serve { child: 0, round: 1, copy: false });
         server.ordered(Task::Forget { child: 0 });
         server.pushed(push(0, 1, 100.0));
         assert!(server.waiting.is_empty());
         assert_eq!(**server.shard.x(), [1.0]);
+    }
+
+    #[test]
+    fn who_pushes_what_is_no_round_of_the_shard_is_told_and_changes_nothing() {
+        let (mut server, heard_by) = server(&Join::new(1), 1);
+        server.pushed(Push { numbers: vec![1.0, 2.0], ..push(0, 0, 0.0) });
+        let Ok(Note::Over(cause)) = heard_by[0].try_recv() else { panic!("nothing was told") };
+        assert_eq!(cause, "it pushed 2 numbers to shard 0 of the centre, which has 1");
+        assert!(server.waiting.is_empty());
+    }
+
+    #[test]
+    fn a_push_travels_as_fields_and_bytes() {
+        let mut sent = Push { numbers: vec![1.0, -2.0], raw: true, ..push(3, 7, 0.0) };
+        let parts = sent.take_parts();
+        assert_eq!((parts.len(), parts[0].len(), sent.numbers.len()), (1, 8, 0));
+        sent.give_parts(parts).unwrap();
+        assert_eq!(sent.numbers, [1.0, -2.0]);
+        assert!(sent.give_parts(vec![]).is_err() && sent.give_parts(vec![vec![0; 3]]).is_err());
     }
 
     #[test]

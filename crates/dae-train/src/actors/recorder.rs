@@ -1,6 +1,6 @@
 //! The recorder: the log of events, and who else wants to hear of committed steps.
 
-use super::{Checkpointer, Committed, Kept, Save};
+use super::{Alive, Checkpointer, Committed, Kept, Save};
 use crate::board::Board;
 use crate::run_folder::{DiskError, Event, EventLog};
 use dae_actor::{Actor, ActorRef, AskError, Context, Handler, Message, ReplyTo};
@@ -104,6 +104,11 @@ fn told(listener: &mut Listener, committed: &Committed) -> bool {
         tracing::error!(cause, "a listener panicked, and is told no more; training goes on");
         false
     })
+}
+
+/// Answered once what was told before is written, and passed on.
+impl Handler<Alive> for Recorder {
+    fn handle(&mut self, _: Alive, _: &mut Context<'_, Self>) {}
 }
 
 impl Handler<Event> for Recorder {

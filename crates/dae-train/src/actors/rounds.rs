@@ -2,8 +2,8 @@
 
 use super::parameter_server::Push;
 use super::seat::{Begun, Lead, Note, Part, Pulled, Seat};
-use super::{Child, Group, Inner};
-use crate::centre::{Arrival, Contribution, Motion};
+use super::{Child, ChildState, Group, Inner};
+use crate::centre::Arrival;
 use dae_actor::{ActorRef, TellError};
 use dae_collective::{Broken, Commit, Member};
 use std::sync::Arc;
@@ -27,8 +27,8 @@ pub(super) struct Rounds<'a> {
     seat: Seat,
     group: &'a Group,
     child: &'a Child,
-    /// What this round began from, while it is under way.
-    pulled: Option<Arc<Pulled>>,
+    /// The round that is under way.
+    round: Option<u64>,
     /// Steps done in it, their samples, and the sum of the losses.
     steps: u64,
     samples: f64,
@@ -37,7 +37,7 @@ pub(super) struct Rounds<'a> {
 
 impl<'a> Rounds<'a> {
     pub(super) fn new(seat: Seat, group: &'a Group, child: &'a Child) -> Self {
-        Self { seat, group, child, pulled: None, steps: 0, samples: 0.0, loss: 0.0 }
+        Self { seat, group, child, round: None, steps: 0, samples: 0.0, loss: 0.0 }
     }
 
     /// Whether the next step is the first of its round.
@@ -48,7 +48,7 @@ impl<'a> Rounds<'a> {
     /// Begins a round where none is under way: the centre's parameters become the group's. False if the group is to
     /// leave instead.
     pub(super) fn begin(&mut self, member: &mut Member, local: usize, step: u64) -> Result<bool, Unseated> {
-        if self.pulled.is_some() {
+        if self.round.is_some() {
             return Ok(true);
         }
         let Some(pulled) = self.pull(step)? else { return Ok(false) };
@@ -62,10 +62,11 @@ impl<'a> Rounds<'a> {
             Ok(((), None))
         })?;
         if let (true, Seat::Lead(lead)) = (pulled.copy, &self.seat) {
-            let inner = Inner { child: self.child.index, snapshot: member.take_snapshot(step) };
+            let copy = member.take_snapshot(step).map(ChildState::from);
+            let inner = Inner { child: self.child.index, copy };
             lead.coordinator.tell(inner).map_err(|e| Unseated::Failed(untold(&lead.coordinator, &e)))?;
         }
-        (self.pulled, self.steps, self.samples, self.loss) = (Some(pulled), 0, 0.0, 0.0);
+        (self.round, self.steps, self.samples, self.loss) = (Some(pulled.round), 0, 0.0, 0.0);
         Ok(true)
     }
 
@@ -79,22 +80,18 @@ impl<'a> Rounds<'a> {
             return Ok(());
         }
         self.steps = 0;
-        let (Some(pulled), Seat::Lead(lead)) = (self.pulled.take(), &self.seat) else { return Ok(()) };
-        self.push(lead, &pulled, member, last).map_err(Unseated::Failed)
+        let (Some(round), Seat::Lead(lead)) = (self.round.take(), &self.seat) else { return Ok(()) };
+        self.push(lead, round, member, last).map_err(Unseated::Failed)
     }
 
-    fn push(&self, lead: &Lead, pulled: &Pulled, member: &Member, last: bool) -> Result<(), String> {
-        let (child, round, samples) = (self.child.index, pulled.round, self.samples);
-        let raw = self.child.gathered();
-        for ((slice, server), (at, part)) in lead.servers.iter().zip(&pulled.parts) {
-            debug_assert_eq!(slice.start, *at);
-            let motion = match &raw {
-                Some(sum) => Motion::Raw(sum[slice.clone()].to_vec()),
-                None => Motion::Value(member.params()[slice.clone()].to_vec()),
-            };
-            let (read, from) = (pulled.version, part.x.clone());
-            let contribution = Contribution { child, read, from, motion, samples };
-            server.tell(Push { round, contribution }).map_err(|e| untold(server, &e))?;
+    fn push(&self, lead: &Lead, round: u64, member: &Member, last: bool) -> Result<(), String> {
+        let (child, samples) = (self.child.index, self.samples);
+        let gathered = self.child.gathered();
+        let (raw, all) = (gathered.is_some(), gathered.as_deref().unwrap_or(member.params()));
+        for (slice, server) in &lead.servers {
+            let numbers = all[slice.clone()].to_vec();
+            let push = Push { child, round, samples, raw, numbers };
+            server.tell(push).map_err(|e| untold(server, &e))?;
         }
         let arrival = Arrival { child, round, samples: samples as u64, loss: self.loss, last };
         lead.coordinator.tell(arrival).map_err(|e| untold(&lead.coordinator, &e))
@@ -140,15 +137,19 @@ impl Lead {
                 }
             }
         }
-        let starts = self.servers.iter().map(|(slice, _)| slice.start);
-        let parts: Vec<_> = starts.zip(parts.into_iter().flatten()).collect();
+        let slices = self.servers.iter().map(|(slice, _)| slice);
+        let parts: Vec<_> = slices.zip(parts.into_iter().flatten()).collect();
         let Some((version, round, copy)) = parts.first().map(|(_, p)| (p.version, p.round, p.copy)) else {
             return Err(Unseated::Failed("a centre without shards".into()));
         };
         if parts.iter().any(|(_, part)| (part.version, part.round) != (version, round)) {
             return Err(Unseated::Failed("the shards of the centre are of different versions".into()));
         }
-        Ok(Some(Arc::new(Pulled { version, round, copy, parts })))
+        if parts.iter().any(|(slice, part)| slice.len() != part.numbers.len()) {
+            return Err(Unseated::Failed("a shard of the centre is not as long as its slice".into()));
+        }
+        let parts = parts.into_iter().map(|(slice, part)| (slice.start, part)).collect();
+        Ok(Some(Arc::new(Pulled { round, copy, parts })))
     }
 
     /// Why nothing will come any more, if so.

@@ -1,7 +1,9 @@
 //! A worker's end of a join, and what it hears there.
 
-use super::{JoinCoordinator, ParameterServer};
-use dae_actor::ActorRef;
+use super::bulk::{bytes_of, numbers_in};
+use super::{JoinCoordinator, Outpost, ParameterServer};
+use dae_actor::{ActorRef, Body, Message};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -26,8 +28,31 @@ pub struct Lead {
     pub followers: Vec<SyncSender<Begun>>,
 }
 
+/// Where the shards reach a child: its first worker, which spares a hop, or its outpost on another node.
+#[derive(Clone)]
+pub enum Ear {
+    /// On this node.
+    Here(SyncSender<Note>),
+    /// On another.
+    There(ActorRef<Outpost>),
+}
+
+impl Ear {
+    pub(super) fn tell(&self, note: Note) {
+        match self {
+            // There is room for a part of each shard; a child that has gone away wants no more.
+            Self::Here(notes) => drop(notes.try_send(note)),
+            Self::There(outpost) => {
+                if let Err(e) = outpost.tell(note) {
+                    tracing::error!(to = outpost.status().name(), cause = %e, "a child misses what it waits for");
+                }
+            }
+        }
+    }
+}
+
 /// What the centre has to say to a child.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Note {
     /// A shard to begin a round from.
     Part(Part),
@@ -38,7 +63,8 @@ pub enum Note {
 }
 
 /// A shard as a child pulls it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Part {
     /// Which shard.
     pub shard: usize,
@@ -46,14 +72,34 @@ pub struct Part {
     pub version: u64,
     /// The child's round that it is for.
     pub round: u64,
-    /// The centre.
-    pub x: Arc<Vec<f32>>,
-    /// What the child begins from, where that is not the centre.
-    pub begins: Option<Vec<f32>>,
     /// Whether the child's state is to be copied first.
     pub copy: bool,
     /// Whether all numbers of the shard are finite.
     pub finite: bool,
+    /// What the child begins from: the centre, or where it stands itself.
+    #[serde(skip)]
+    pub numbers: Arc<Vec<f32>>,
+}
+
+impl Message for Note {
+    type Reply = ();
+}
+
+impl Body for Note {
+    fn take_parts(&mut self) -> Vec<Vec<u8>> {
+        match self {
+            Self::Part(part) => vec![bytes_of(&std::mem::take(&mut part.numbers))],
+            Self::Leave | Self::Over(_) => vec![],
+        }
+    }
+
+    fn give_parts(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
+        match self {
+            Self::Part(part) => part.numbers = Arc::new(numbers_in(parts)?),
+            Self::Leave | Self::Over(_) => ().give_parts(parts)?,
+        }
+        Ok(())
+    }
 }
 
 /// What a round begins from; nothing where the group is to leave.
@@ -61,7 +107,6 @@ pub type Begun = Option<Arc<Pulled>>;
 
 /// The centre as a child pulled it.
 pub struct Pulled {
-    pub(super) version: u64,
     pub(super) round: u64,
     pub(super) copy: bool,
     /// In the order of the shards, each with the place where it begins.
@@ -72,7 +117,7 @@ impl Pulled {
     /// Copies a slice of what a child begins from.
     pub(super) fn fill(&self, slice: Range<usize>, into: &mut [f32]) {
         for (at, part) in &self.parts {
-            let numbers = part.begins.as_deref().unwrap_or(&part.x);
+            let numbers = &part.numbers;
             let (start, end) = (slice.start.max(*at), slice.end.min(at + numbers.len()));
             if start < end {
                 into[start - slice.start..end - slice.start].copy_from_slice(&numbers[start - at..end - at]);

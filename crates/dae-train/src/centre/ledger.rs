@@ -2,9 +2,11 @@
 
 use super::Tally;
 use dae_schedule::{Join, Late, Stale, SyncTerms};
+use serde::{Deserialize, Serialize};
 
 /// A child has ended a round and pushed what came of it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Arrival {
     /// Which child.
     pub child: usize,

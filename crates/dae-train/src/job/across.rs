@@ -3,12 +3,18 @@
 use super::{Facts, JobError, Standing};
 use crate::layout::Layout;
 use crate::topology::Plan;
+use dae_actor::{Peer, PeerLimits, Registry};
 use dae_collective::{Broken, Incoming, Means, Outgoing, Peers, Phase, Probed, Tag};
+use std::ops::Range;
 
 /// The longest encoding of [`Facts`] that is taken.
 const MOST_FACTS: usize = 1 << 16;
 /// The state goes to the other nodes in pieces of so many numbers: 4 MiB.
 const PIECE: usize = 1 << 20;
+
+/// Makes the far ends of the links that actors have to other nodes, in the order of the nodes: to all from the first, and
+/// to the first from all. It is called on the thread of the actors' system, with those who may be spoken to from there.
+pub type Connect = Box<dyn FnOnce(Registry, PeerLimits) -> Vec<Option<Peer>> + Send>;
 
 /// Where this process stands among the nodes of its run.
 pub struct Across {
@@ -18,12 +24,14 @@ pub struct Across {
     pub names: Vec<String>,
     /// For each local worker in order its own links to the workers of the same number on the other nodes.
     pub peers: Vec<Box<dyn Peers>>,
+    /// Links for actors, where the children of a join lie on several nodes.
+    pub connect: Option<Connect>,
 }
 
 impl Across {
     /// One node, which needs no links.
     pub(super) fn alone() -> Self {
-        Self { node: 0, names: vec![String::new()], peers: vec![] }
+        Self { node: 0, names: vec![String::new()], peers: vec![], connect: None }
     }
 
     pub(super) fn nodes(&self) -> usize {
@@ -38,10 +46,13 @@ impl Across {
             return Err(JobError::OtherNodes { word, wanted: plan.nodes(), nodes });
         }
         let placed = |p: &dyn Peers| (p.nodes(), p.node()) == (nodes, self.node);
-        let linked = here == plan.workers_per_node() && self.peers.iter().all(|p| placed(&**p));
+        let linked = here == plan.linked_workers() && self.peers.iter().all(|p| placed(&**p));
         if self.node >= nodes || nodes > 1 && !linked {
-            let (node, workers) = (self.node, plan.workers_per_node());
+            let (node, workers) = (self.node, plan.linked_workers());
             return Err(JobError::Links { node, nodes, workers, links: here });
+        }
+        if plan.apart() && self.connect.is_none() {
+            return Err(JobError::Unlinked("any other node".into()));
         }
         Ok(())
     }
@@ -87,19 +98,21 @@ impl Across {
         }
     }
 
-    /// Sends the first node's numbers to all others, in pieces.
+    /// Sends the first node's numbers to these others, in pieces.
     pub(super) fn share<'a>(
         &mut self,
+        to: Range<usize>,
         numbers: impl Iterator<Item = &'a mut Vec<f32>>,
     ) -> Result<(), Broken> {
         let (node, nodes) = (self.node, self.names.len());
-        let Some(peers) = self.peers.first_mut().filter(|_| nodes > 1) else { return Ok(()) };
+        let about = nodes > 1 && (node == 0 || to.contains(&node));
+        let Some(peers) = self.peers.first_mut().filter(|_| about) else { return Ok(()) };
         for (step, piece) in (1..).zip(numbers.flat_map(|n| n.chunks_mut(PIECE))) {
             let tag = Tag::new(1, step, Phase::State);
             let mut out = vec![None; nodes];
             let mut into: Vec<_> = (0..nodes).map(|_| None).collect();
             match node {
-                0 => out[1..].fill(Some(Outgoing::numbers(piece))),
+                0 => out[to.clone()].fill(Some(Outgoing::numbers(piece))),
                 _ => into[0] = Some(Incoming::numbers(piece)),
             }
             peers.exchange(tag, &out, &mut into)?;
@@ -111,7 +124,8 @@ impl Across {
     /// these very nodes where all give the same bits, and in the order of nodes otherwise.
     pub(super) fn means(&mut self, plan: &Plan, layout: &Layout) -> Result<Means, Broken> {
         let nodes = self.names.len();
-        let Some(peers) = self.peers.first_mut().filter(|_| nodes > 1) else { return Ok(Means::default()) };
+        let sums = nodes > 1 && !plan.apart();
+        let Some(peers) = self.peers.first_mut().filter(|_| sums) else { return Ok(Means::default()) };
         if let Some(means) = plan.means(layout) {
             return Ok(means);
         }

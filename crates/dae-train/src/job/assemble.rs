@@ -26,27 +26,34 @@ pub(super) fn group(
     Arc::new(Group { means, ..facts(plan, backend, dataset, arena, taken_up, length, across) })
 }
 
-/// The same for a child of the join that has done so many steps. The positions of a step are dealt over the workers of
-/// all children; a child that gets none of the last ones has a step less.
+/// The same for a child of the join that has done so many steps, on the node of this name if there are several. The
+/// positions of a step are dealt over the workers of all children.
 pub(super) fn child(
     plan: &Plan,
     backend: Arc<dyn Backend>,
     dataset: &dyn Dataset,
     index: usize,
     steps: u64,
+    node: &str,
 ) -> Arc<Group> {
     let local = plan.workers() / plan.children();
     let arena = arena(plan, &*backend, index * local, local, local * plan.accum());
     let (_, samples) = length(plan, dataset.len(), TakenUp::default());
-    let before = (index * local * plan.accum() * plan.batch()) as u64;
-    let own = samples.saturating_sub(before).div_ceil(plan.global_batch() as u64);
+    let own = child_steps(plan, dataset.len(), index);
     let slices: Vec<_> = (0..local).map(|rank| arena.slice_of(rank)).collect();
     let child = Child::new(index, plan.period(), steps, plan.optimizer().is_none(), &slices);
-    let (taken_up, across) = (TakenUp::default(), Across::alone());
+    let (taken_up, across) = (TakenUp::default(), Across { names: vec![node.into()], ..Across::alone() });
     let facts = facts(plan, backend, dataset, arena, taken_up, (own, samples), across);
     let horizon = plan.steps(dataset.len());
     // The join keeps the checkpoints.
     Arc::new(Group { child: Some(child), horizon, checkpoint_every: 0, ..facts })
+}
+
+/// The steps of a child of the join: one that gets none of the last samples has a step less.
+pub(super) fn child_steps(plan: &Plan, in_dataset: usize, index: usize) -> u64 {
+    let (_, samples) = length(plan, in_dataset, TakenUp::default());
+    let before = (index * plan.workers() / plan.children() * plan.accum() * plan.batch()) as u64;
+    samples.saturating_sub(before).div_ceil(plan.global_batch() as u64)
 }
 
 /// Memory for the workers of one group on this node, the first of which is called `first`, with so many terms in a sum.

@@ -3,7 +3,7 @@
 use crate::backend::BackendError;
 use crate::checkpoint::CheckpointError;
 use crate::run_folder::DiskError;
-use dae_actor::AskError;
+use dae_actor::{AskError, PublishError};
 use dae_collective::{ArenaError, Broken};
 use std::path::PathBuf;
 
@@ -66,6 +66,27 @@ pub enum JobError {
         workers: usize,
         /// Those that have links.
         links: usize,
+    },
+    /// The children of a join are on several nodes, and there is no link for actors to one of those.
+    #[error(
+        "there is no link for the actors of a join to {0}: each node needs one to the first, beside those for sums"
+    )]
+    Unlinked(String),
+    /// Another node could not be given the name of an actor.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    /// What children of a join hand over does not fit a message.
+    #[error(
+        "a child of a join on another node has {state} bytes of optimizer state and pulls shards of {shard} bytes, where \
+         {most} may travel in one message; write more `shards`, a smaller model, or an optimizer with less state"
+    )]
+    TooLargeToTravel {
+        /// The bytes of a child's optimizer state.
+        state: u64,
+        /// The bytes of the largest shard.
+        shard: u64,
+        /// The bytes of a message, at most.
+        most: u64,
     },
     /// The nodes are not about the same run.
     #[error("the nodes differ, and cannot train together:\n  {}\nbring the same files to all of them", .0.join("\n  "))]

@@ -1,6 +1,7 @@
 //! What all nodes of a run must have in common.
 
 use crate::actors::TakenUp;
+use crate::checkpoint::ChildMeta;
 use crate::data::Dataset;
 use crate::layout::Layout;
 use crate::topology::Plan;
@@ -35,7 +36,7 @@ pub struct Facts {
 }
 
 /// The checkpoint a run goes on from.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Standing {
     /// Where it is.
@@ -44,6 +45,8 @@ pub struct Standing {
     pub loss: Option<f64>,
     /// The scale of its next order-free sum, where sums are.
     pub scale: Option<i32>,
+    /// How far the children of a join are.
+    pub children: Vec<ChildMeta>,
 }
 
 impl Facts {

@@ -1,6 +1,6 @@
 //! What a run's other actors hold of it.
 
-use crate::actors::{AllReduceCoordinator, JoinCoordinator, Stop};
+use crate::actors::{AllReduceCoordinator, JoinCoordinator, Outpost, Stop};
 use dae_actor::ActorRef;
 
 /// Who decides over a run.
@@ -10,6 +10,8 @@ pub(super) enum Head {
     Group(ActorRef<AllReduceCoordinator>),
     /// Of a join.
     Join(ActorRef<JoinCoordinator>),
+    /// Of a join whose centre is on another node.
+    Outpost(ActorRef<Outpost>),
 }
 
 /// What a run's other actors hold of it.
@@ -30,6 +32,7 @@ impl JobHandle {
             None => return,
             Some(Head::Group(coordinator)) => coordinator.tell(stop),
             Some(Head::Join(coordinator)) => coordinator.tell(stop),
+            Some(Head::Outpost(outpost)) => outpost.tell(stop),
         };
         if let Err(e) = told {
             tracing::warn!(cause = %e, "the request to stop was not taken");

@@ -1,32 +1,58 @@
-//! A join put together: its children, its shards, and who keeps the books.
+//! A join about to begin: its children, its shards, who keeps the books.
 
-use super::JobError;
-use super::assemble::child;
-use super::handle::Head;
-use super::start::start_group;
-use crate::actors::{
-    Group, JoinChild, JoinCoordinator, JoinFacts, Lead, Note, ParameterServer, Recorder, Seat, TakenUp,
-};
+use super::across::Connect;
+use super::assemble::{child, child_steps};
+use super::{Across, JobError};
+use crate::actors::{Group, JoinFacts, TakenUp};
 use crate::backend::Backend;
 use crate::centre::{Ledger, Shard, cut};
 use crate::checkpoint::ChildMeta;
-use crate::data::{Dataset, Feeder};
+use crate::data::Dataset;
 use crate::topology::Plan;
-use dae_actor::{ActorRef, Spawn, System};
+use dae_actor::PeerLimits;
 use dae_collective::Scale;
 use dae_schedule::{Join, Optimizer, Outer};
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
 
-/// A join about to begin: memory filled, nothing started.
+/// The bytes of a message besides its numbers, at most.
+const FIELDS: u64 = 128 << 10;
+
+/// A join about to begin, as one node sees it: memory filled, nothing started.
 pub(super) struct JoinParts {
-    join: Join,
-    facts: JoinFacts,
-    ledger: Ledger,
-    children: Vec<Arc<Group>>,
-    steps: Vec<u64>,
-    shards: Vec<Shard>,
-    len: usize,
+    /// Those of its children that are on this node.
+    pub(super) here: Vec<Local>,
+    /// What they lie around, on the first node.
+    pub(super) centre: Option<CentreParts>,
+    /// The rank of each child's first worker.
+    pub(super) first_ranks: Vec<usize>,
+    /// What each shard of the centre holds.
+    pub(super) slices: Vec<Range<usize>>,
+    /// The nodes, if there are several.
+    pub(super) away: Option<Away>,
+}
+
+/// A child on this node.
+pub(super) struct Local {
+    pub(super) index: usize,
+    pub(super) group: Arc<Group>,
+    /// Steps it has done.
+    pub(super) steps: u64,
+}
+
+/// What the children of a join lie around.
+pub(super) struct CentreParts {
+    pub(super) facts: JoinFacts,
+    pub(super) ledger: Ledger,
+    pub(super) shards: Vec<Shard>,
+}
+
+/// The nodes of a join with a child on each.
+pub(super) struct Away {
+    pub(super) names: Vec<String>,
+    pub(super) connect: Connect,
+    pub(super) limits: PeerLimits,
 }
 
 /// What a join goes on from.
@@ -36,123 +62,101 @@ pub(super) struct Standing<'a> {
     pub(super) children: &'a [ChildMeta],
     /// The centre's parameters.
     pub(super) params: &'a [f32],
-    /// What [`Plan::buffers`] names.
-    pub(super) state: Vec<Vec<f32>>,
+    /// What [`Plan::buffers`] names; on another node than the first, those of its own child.
+    pub(super) state: &'a [Vec<f32>],
 }
 
 impl JoinParts {
-    /// A join that goes on from there.
+    /// A join that goes on from there, with all children on this node or one on each.
     pub(super) fn new(
         plan: &Plan,
-        join: Join,
+        join: &Join,
         backend: &Arc<dyn Backend>,
         dataset: &dyn Dataset,
-        from: Standing<'_>,
+        from: &Standing<'_>,
+        across: Across,
     ) -> Result<Self, JobError> {
-        let Standing { at, children: standing, params, state } = from;
-        let rule = Shard::rule(&join);
-        let mut buffers = state.into_iter();
-        let outer: Vec<_> = buffers.by_ref().take(rule.state_names().len()).collect();
-        let elastic = matches!(join.outer, Outer::Elastic(_));
-        let (mut children, mut own, mut steps) = (vec![], vec![], vec![]);
-        for index in 0..join.n as usize {
-            let stood = standing.get(index);
-            let done = stood.map_or(0, |child| child.steps);
-            let group = child(plan, backend.clone(), dataset, index, done);
+        let Across { node, names, connect, .. } = across;
+        let apart = plan.apart();
+        let own = if apart { node..node + 1 } else { 0..plan.children() };
+        let group = |index: usize| {
+            let stood = from.children.get(index);
+            let steps = stood.map_or(0, |child| child.steps);
+            let name = names.get(index).filter(|_| apart).map_or("", String::as_str);
+            let group = child(plan, backend.clone(), dataset, index, steps, name);
             let states = group.rule.map_or(0, |rule| rule.state_names().len());
-            let inner: Vec<_> = buffers.by_ref().take(states).collect();
-            let inner: Vec<&[f32]> = inner.iter().map(Vec::as_slice).collect();
+            let state = &from.state[plan.buffers_of(index)][..states];
+            let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
             let scale = stood.and_then(|child| child.scale).map_or(Scale::UNKNOWN, Scale::from_number);
-            group.arena.load(done, params, &inner, scale)?;
-            if elastic {
-                let stands = buffers.next().filter(|_| stood.is_some());
-                own.push(stands.unwrap_or_else(|| params.to_vec()));
-            }
-            steps.push(done);
-            children.push(group);
-        }
-        let shards = cut(params.len(), join.shards as usize).map(|slice| {
-            let part = |all: &[Vec<f32>]| all.iter().map(|buffer| buffer[slice.clone()].to_vec()).collect();
-            Shard::new(&join, at.step, params[slice.clone()].to_vec(), part(&outer), part(&own))
+            group.arena.load(steps, from.params, &state, scale)?;
+            Ok(Local { index, group, steps })
+        };
+        let here = own.map(group).collect::<Result<_, JobError>>()?;
+        let (workers, len) = (plan.workers() / plan.children(), from.params.len());
+        let away = connect.filter(|_| apart).map(|connect| {
+            Ok(Away { names, connect, limits: limits(plan, join, len)? }) as Result<_, JobError>
         });
-        let shards: Vec<_> = shards.collect();
-        let clocks: Vec<_> = children
-            .iter()
-            .zip(&steps)
-            .map(|(group, steps)| (steps.div_ceil(plan.period()), *steps >= group.total_steps))
-            .collect();
-        let ledger = Ledger::new(&join, at.step, clocks).pause_every(plan.topology().checkpoint.every);
-        let steps_a_version = f64::from(join.terms().k) * plan.period() as f64 / f64::from(join.n);
-        let facts = JoinFacts {
-            steps_a_version,
-            horizon: plan.steps(dataset.len()),
-            learning_rate: plan.learning_rate().clone(),
-            base_rate: plan.optimizer().map_or_else(|| outer_rate(&join), Optimizer::lr),
-            outer: plan.optimizer().is_none(),
-            samples: at.cursor,
-            version: at.step,
-        };
-        Ok(Self { join, facts, ledger, children, steps, shards, len: params.len() })
-    }
-
-    /// Starts all actors of the join.
-    pub(super) fn start(self, system: &mut System, feeder: &Feeder, recorder: &ActorRef<Recorder>) -> Head {
-        let Self { join, facts, ledger, children, steps, shards, len } = self;
-        let (count, cuts) = (children.len(), shards.len());
-        // A part of each shard, and whether to leave, or why all is over.
-        let notes: Vec<(SyncSender<Note>, Receiver<Note>)> =
-            (0..count).map(|_| sync_channel(cuts + 2)).collect();
-        let senders: Vec<_> = notes.iter().map(|(sender, _)| sender.clone()).collect();
-        let rounds: Vec<u64> = (0..count).map(|child| ledger.clock(child)).collect();
-        let slices: Vec<_> = cut(len, join.shards as usize).collect();
-        let servers: Vec<_> = shards
-            .into_iter()
-            .enumerate()
-            .map(|(index, shard)| {
-                let (mut shard, senders, rounds) = (Some(shard), senders.clone(), rounds.clone());
-                // For each child a push and two tasks, and a few tasks of its own.
-                let spawn = Spawn::named(format!("server {index}")).own_thread().mailbox(4 * count + 16);
-                system.start(spawn, move || {
-                    // No restart: what it held is gone with it.
-                    let shard = shard.take().expect("a parameter server is made once");
-                    ParameterServer::new(index, shard, senders.clone(), rounds.clone())
-                })
-            })
-            .collect();
-        let started: Vec<_> = children
-            .iter()
-            .zip(senders)
-            .zip(&steps)
-            .map(|((group, notes), steps)| {
-                let coordinator = start_group(system, group, feeder, recorder, None, 0);
-                JoinChild { group: group.clone(), coordinator, notes, steps: *steps }
-            })
-            .collect();
-        let coordinator = {
-            let (servers, recorder) = (servers.clone(), recorder.clone());
-            let spawn = Spawn::named("join").own_thread().mailbox(4 * count + 16);
-            system.start(spawn, move || {
-                let (facts, ledger, children) = (facts.clone(), ledger.clone(), started.clone());
-                JoinCoordinator::new(facts, ledger, children, servers.clone(), recorder.clone())
-            })
-        };
-        for (group, (_, notes)) in children.iter().zip(notes) {
-            let servers = slices.iter().cloned().zip(servers.iter().cloned()).collect();
-            seat(group, Lead { notes, servers, coordinator: coordinator.clone(), followers: vec![] });
-        }
-        Head::Join(coordinator)
+        Ok(Self {
+            here,
+            centre: (node == 0).then(|| centre(plan, join, dataset.len(), from)),
+            first_ranks: (0..plan.children()).map(|child| child * workers).collect(),
+            slices: cut(len, join.shards as usize).collect(),
+            away: away.transpose()?,
+        })
     }
 }
 
-/// Gives all ranks of a child their ends of the join.
-fn seat(group: &Group, mut lead: Lead) {
-    let Some(child) = &group.child else { return };
-    for local in 1..group.arena.world() {
-        let (follower, begun) = sync_channel(1);
-        lead.followers.push(follower);
-        child.seat(local, Seat::Follow(begun));
+fn centre(plan: &Plan, join: &Join, samples: usize, from: &Standing<'_>) -> CentreParts {
+    let Standing { at, children, params, state } = *from;
+    let outer = &state[..Shard::rule(join).state_names().len()];
+    let own: Vec<_> = match join.outer {
+        // A child that has not begun stands where the centre does.
+        Outer::Elastic(_) => (0..plan.children())
+            .map(|child| match children.get(child) {
+                Some(_) => &state[plan.buffers_of(child)].last().map_or(params, Vec::as_slice)[..],
+                None => params,
+            })
+            .collect(),
+        _ => vec![],
+    };
+    let shards = cut(params.len(), join.shards as usize).map(|slice| {
+        let outer = outer.iter().map(|buffer| buffer[slice.clone()].to_vec()).collect();
+        let own = own.iter().map(|buffer| buffer[slice.clone()].to_vec()).collect();
+        Shard::new(join, at.step, params[slice].to_vec(), outer, own)
+    });
+    let clocks = (0..plan.children()).map(|child| {
+        let steps = children.get(child).map_or(0, |child| child.steps);
+        (steps.div_ceil(plan.period()), steps >= child_steps(plan, samples, child))
+    });
+    let steps_a_version = f64::from(join.terms().k) * plan.period() as f64 / f64::from(join.n);
+    CentreParts {
+        shards: shards.collect(),
+        ledger: Ledger::new(join, at.step, clocks).pause_every(plan.topology().checkpoint.every),
+        facts: JoinFacts {
+            steps_a_version,
+            horizon: plan.steps(samples),
+            learning_rate: plan.learning_rate().clone(),
+            base_rate: plan.optimizer().map_or_else(|| outer_rate(join), Optimizer::lr),
+            outer: plan.optimizer().is_none(),
+            samples: at.cursor,
+            version: at.step,
+            workers: plan.workers(),
+            stall: Duration::from_secs(plan.topology().job.stall_timeout_s),
+        },
     }
-    child.seat(0, Seat::Lead(lead));
+}
+
+/// What may be in flight between two nodes: all that a child has to say may wait at once, twice over.
+fn limits(plan: &Plan, join: &Join, len: usize) -> Result<PeerLimits, JobError> {
+    let limits = PeerLimits::default();
+    let inner = plan.buffers_of(0).len() as u64;
+    let (bytes, most) = (len as u64 * 4, limits.frame.total_bytes.saturating_sub(FIELDS));
+    let shard = bytes.div_ceil(u64::from(join.shards));
+    if inner * bytes > most || shard > most {
+        return Err(JobError::TooLargeToTravel { state: inner * bytes, shard, most });
+    }
+    let all = usize::try_from(2 * (inner + 1) * bytes + FIELDS).unwrap_or(usize::MAX);
+    Ok(PeerLimits { held_bytes: all.max(limits.held_bytes), ..limits })
 }
 
 /// The learning rate of an outer optimizer, for reports.

@@ -5,8 +5,9 @@
 //! | `run` | [`Job`]: prepared, then trained |
 //! | `assemble` | from a plan to the parts of a run |
 //! | `start` | the actors of one group of workers |
-//! | `join` | the actors of a join |
-//! | `across` | [`Across`]: a run's nodes, as one of them sees them |
+//! | `join` | a join about to begin |
+//! | `join_start` | the actors of a join |
+//! | `across` | [`Across`]: a run's nodes, as one of them sees them; [`Connect`]: links for actors to them |
 //! | `facts` | [`Facts`]: what all nodes of a run must have in common |
 //! | `origin` | where its parameters come from: the seed, its checkpoint, another run |
 //! | `handle` | [`JobHandle`]: what its other actors hold of it |
@@ -18,12 +19,13 @@ mod error;
 mod facts;
 mod handle;
 mod join;
+mod join_start;
 mod origin;
 mod report;
 mod run;
 mod start;
 
-pub use across::Across;
+pub use across::{Across, Connect};
 pub use assemble::{corruption, feeder};
 pub use error::JobError;
 pub use facts::{Facts, Standing};

@@ -66,10 +66,21 @@ impl Origin {
         if let (Some(checkpoint), Some(path)) = (&checkpoint, &path) {
             agree(plan, &meta, checkpoint, path)?;
         }
-        let at = |meta: &Meta| TakenUp { step: meta.step, cursor: meta.cursor };
-        let here =
-            checkpoint.as_ref().map(|c| Standing { at: at(&c.meta), loss: c.meta.loss, scale: c.meta.scale });
+        let here = checkpoint.as_ref().map(|Checkpoint { meta, .. }| Standing {
+            at: TakenUp { step: meta.step, cursor: meta.cursor },
+            loss: meta.loss,
+            scale: meta.scale,
+            children: meta.children.clone(),
+        });
         let standing = across.agreed(here, || Facts::of(plan, layout, dataset))?;
+        let children = standing.as_ref().map(|standing| standing.children.clone()).unwrap_or_default();
+        if !children.is_empty() && children.len() != plan.children() {
+            return Err(JobError::Facts(format!(
+                "{} children where `{}` has others",
+                children.len(),
+                plan.word()
+            )));
+        }
         if standing.is_some() && plan.keeps_back() {
             tracing::warn!(
                 "what the lossy `wire` had kept back is not in the checkpoint: the run goes on without it, and not to the bit as \
@@ -77,17 +88,32 @@ impl Origin {
             );
         }
         let zeros = || vec![0.0; layout.len()];
-        let (mut params, mut state, children) = match checkpoint {
-            Some(checkpoint) => (checkpoint.params, checkpoint.state, checkpoint.meta.children),
-            None => (zeros(), plan.buffers().iter().map(|_| zeros()).collect(), vec![]),
+        // Another node than the first has no use for the state of other children than its own.
+        let wanted = |buffer| match plan.apart() && across.node > 0 {
+            true => plan.buffers_of(across.node).contains(&buffer),
+            false => true,
+        };
+        let (mut params, mut state) = match checkpoint {
+            Some(checkpoint) => (checkpoint.params, checkpoint.state),
+            None => {
+                let buffer = |n| if wanted(n) { zeros() } else { vec![] };
+                (zeros(), (0..plan.buffers().len()).map(buffer).collect())
+            }
         };
         match &plan.topology().model.init {
             _ if standing.is_some() || across.node > 0 => {}
             Some(run) => params = inherited(layout, Path::new(run))?,
             None => backend.initialise(plan.seed(), &mut params)?,
         }
-        let sent = if standing.is_some() { state.as_mut_slice() } else { &mut [] };
-        across.share(std::iter::once(&mut params).chain(sent))?;
+        let nodes = across.nodes();
+        across.share(1..nodes, std::iter::once(&mut params))?;
+        if standing.is_some() && plan.apart() {
+            for child in 1..nodes {
+                across.share(child..child + 1, state[plan.buffers_of(child)].iter_mut())?;
+            }
+        } else if standing.is_some() {
+            across.share(1..nodes, state.iter_mut())?;
+        }
         let means = across.means(plan, layout)?;
         Ok(Self { standing, params, state, children, meta, path, skipped, means })
     }

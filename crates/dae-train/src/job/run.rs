@@ -105,17 +105,18 @@ impl Job {
         across: Across,
     ) -> Result<Self, JobError> {
         let Origin { standing, params, state, children, meta, path, skipped, means } = origin;
-        let at = standing.map(|s| s.at).unwrap_or_default();
+        let at = standing.as_ref().map(|s| s.at).unwrap_or_default();
         let body = match plan.join() {
             Some(join) => {
-                let from = join::Standing { at, children: &children, params: &params, state };
-                let parts = JoinParts::new(&plan, *join, &backend, &*dataset, from)?;
+                let from = join::Standing { at, children: &children, params: &params, state: &state };
+                let parts = JoinParts::new(&plan, join, &backend, &*dataset, &from, across)?;
                 Body::Join(Box::new(parts))
             }
             None => {
                 let group = group(&plan, backend, &*dataset, at, means, across);
                 let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
-                let scale = standing.and_then(|s| s.scale).map_or(Scale::UNKNOWN, Scale::from_number);
+                let scale =
+                    standing.as_ref().and_then(|s| s.scale).map_or(Scale::UNKNOWN, Scale::from_number);
                 group.arena.load(at.step, &params, &state, scale)?;
                 Body::Group(group)
             }
@@ -194,13 +195,15 @@ impl Job {
         };
         let restarts = self.plan.topology().job.restarts;
         let feeder = feeder(&self.plan, &self.dataset);
-        let head = match self.body {
-            Body::Join(parts) => parts.start(system, &feeder, &recorder),
+        let (head, others) = match self.body {
+            Body::Join(parts) => parts.start(system, &feeder, &recorder)?,
             Body::Group(group) => {
-                Head::Group(start_group(system, &group, &feeder, &recorder, Some(&recorder), restarts))
+                let coordinator = start_group(system, &group, &feeder, &recorder, Some(&recorder), restarts);
+                (Head::Group(coordinator), vec![])
             }
         };
-        for listener in join(system, JobHandle(Some(head.clone()))).map_err(JobError::UserActor)? {
+        let own = join(system, JobHandle(Some(head.clone()))).map_err(JobError::UserActor)?;
+        for listener in others.into_iter().chain(own) {
             recorder.ask(Listen(listener), PROMPT).await?;
         }
         let (done, end) = dae_actor::reply("coordinator");
@@ -208,6 +211,7 @@ impl Job {
         match &head {
             Head::Group(coordinator) => coordinator.ask(train, PROMPT).await?,
             Head::Join(coordinator) => coordinator.ask(train, PROMPT).await?,
+            Head::Outpost(outpost) => outpost.ask(train, PROMPT).await?,
         }
         // Training takes as long as it takes; each of its steps has a bound of its own.
         let mut end = end.within(Duration::from_secs(1 << 31)).await?;

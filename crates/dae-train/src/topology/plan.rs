@@ -4,6 +4,7 @@ use crate::layout::{Layout, TensorSpec};
 use dae_collective::{Algorithm, Codec, Matrix, Means};
 use dae_schedule::{Algo, GItem, Join, MItem, Optimizer, Order, Outer, Place, Split, Wire, Word};
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::document::Topology;
@@ -131,6 +132,17 @@ impl Plan {
         self.join().map_or(1, |join| join.n as usize)
     }
 
+    /// Whether the children of the join lie on nodes of their own, one on each.
+    pub fn apart(&self) -> bool {
+        self.join().is_some() && self.nodes() > 1
+    }
+
+    /// The workers of each node that have links of their own to the other nodes: all where gradients are summed over nodes;
+    /// one, for what the nodes compare before they begin, where children of a join lie apart.
+    pub fn linked_workers(&self) -> usize {
+        if self.apart() { 1 } else { self.workers_per_node() }
+    }
+
     /// Optimizer steps in a round of the join.
     pub fn period(&self) -> u64 {
         let inside = self.word.model().iter().take_while(|item| matches!(item, MItem::Every(_)));
@@ -155,6 +167,14 @@ impl Plan {
         let outer = Shard::rule(join).state_names().iter().map(|name| format!("outer_{name}"));
         let child = |child| inner.iter().copied().chain(own).map(move |name| format!("child{child}_{name}"));
         outer.chain((0..join.n).flat_map(child)).collect()
+    }
+
+    /// The places among [`Plan::buffers`] of those of one child of the join.
+    pub fn buffers_of(&self, child: usize) -> Range<usize> {
+        let (all, children) = (self.buffers().len(), self.children());
+        let outer = self.join().map_or(0, |join| Shard::rule(join).state_names().len());
+        let each = (all - outer) / children;
+        outer + child * each..outer + (child + 1) * each
     }
 
     /// The largest norm a gradient may have before it is scaled down to it, if there is one.

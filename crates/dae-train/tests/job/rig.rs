@@ -3,13 +3,13 @@
 use crate::linear::Linear;
 use crate::log::Log;
 use crate::made_up::MadeUp;
-use dae_actor::System;
+use dae_actor::{MemoryLink, Peer, System};
 use dae_collective::{MemoryPeers, Peers};
 use dae_train::actors::{Ended, Listener};
 use dae_train::backend::Backend;
 use dae_train::checkpoint::{self, Checkpoint, CheckpointError};
 use dae_train::data::Dataset;
-use dae_train::job::{Across, Job, JobError, JobHandle, Report};
+use dae_train::job::{Across, Connect, Job, JobError, JobHandle, Report};
 use dae_train::run_folder::RunFolder;
 use dae_train::topology::{Kinds, Plan, Topology};
 use std::panic::resume_unwind;
@@ -97,6 +97,7 @@ pub struct Rig {
     dataset: Arc<dyn Dataset>,
     join: Join,
     patience: Duration,
+    peers: Arc<OnceLock<Vec<Peer>>>,
 }
 
 impl Rig {
@@ -108,12 +109,19 @@ impl Rig {
             dataset: Arc::new(MadeUp::new(50, FEATURES)),
             join: Box::new(|_, _| Ok(Vec::new())),
             patience: HANGS,
+            peers: Arc::default(),
         }
     }
 
     /// How long threads may take to end once the run is over.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Hands the far ends of the links for actors to whoever waits for them.
+    pub fn peers_to(mut self, place: &Arc<OnceLock<Vec<Peer>>>) -> Self {
+        self.peers = place.clone();
         self
     }
 
@@ -211,17 +219,20 @@ impl Folder {
         let names: Vec<_> = ('a'..).take(rigs.len()).map(String::from).collect();
         let stall = Duration::from_secs(plan.topology().job.stall_timeout_s);
         let mut peers: Vec<Vec<Box<dyn Peers>>> = rigs.iter().map(|_| vec![]).collect();
-        for _ in 0..plan.workers_per_node() {
+        for _ in 0..plan.linked_workers() {
             for (node, end) in MemoryPeers::mesh(&names, stall).into_iter().enumerate() {
                 peers[node].push(Box::new(end));
             }
         }
+        let links = if plan.apart() { star(&names) } else { vec![] };
+        let mut links = links.into_iter();
         let running: Vec<_> = rigs
             .into_iter()
             .zip(peers)
             .enumerate()
             .map(|(node, (rig, peers))| {
-                let across = Across { node, names: names.clone(), peers };
+                let connect = links.next().map(|links| connect(links, rig.peers.clone()));
+                let across = Across { node, names: names.clone(), peers, connect };
                 let path = (node == 0).then(|| self.0.path().to_owned());
                 std::thread::spawn(move || {
                     within(HANGS, move || go(path.as_deref(), rig, resume, Some(across)))
@@ -241,7 +252,7 @@ impl Folder {
 
 fn go(path: Option<&Path>, rig: Rig, resume: bool, across: Option<Across>) -> Result<Ran, JobError> {
     let folder = path.map(|path| RunFolder::create(path, resume).unwrap());
-    let Rig { topology, backend, dataset, join, patience } = rig;
+    let Rig { topology, backend, dataset, join, patience, .. } = rig;
     let (plan, folder) = (plan(&topology), folder.as_ref());
     let mut job = match (across, folder) {
         (None, Some(folder)) => Job::prepare(plan, backend, dataset, folder, resume),
@@ -252,6 +263,27 @@ fn go(path: Option<&Path>, rig: Rig, resume: bool, across: Option<Across>) -> Re
     let (report, stuck) = run.unwrap();
     let log = folder.map(|folder| Log::read(&folder.events())).unwrap_or_default();
     Ok(Ran { report: report?, log, resumed, skipped, first, stuck })
+}
+
+/// Links for actors between the first of these nodes and all others: for each node, those it has to each.
+fn star(names: &[String]) -> Vec<Vec<Option<MemoryLink>>> {
+    let none = || names.iter().map(|_| None).collect::<Vec<_>>();
+    let mut links: Vec<_> = names.iter().map(|_| none()).collect();
+    for (node, name) in names.iter().enumerate().skip(1) {
+        let pair = MemoryLink::pair([&names[0], name]);
+        let [there, here] = System::run(|_| pair).unwrap().unwrap();
+        (links[0][node], links[node][0]) = (Some(there), Some(here));
+    }
+    links
+}
+
+fn connect(links: Vec<Option<MemoryLink>>, place: Arc<OnceLock<Vec<Peer>>>) -> Connect {
+    Box::new(move |registry, limits| {
+        let serve = |link: Option<MemoryLink>| link.map(|link| link.serve(registry.clone(), limits));
+        let peers: Vec<_> = links.into_iter().map(serve).collect();
+        let _ = place.set(peers.iter().flatten().cloned().collect());
+        peers
+    })
 }
 
 /// What `body` returns, if it does in time; a panic of its own is passed on.

@@ -1,4 +1,5 @@
-//! Every host of a job comes to have a link to every other, one for each local worker.
+//! Every host of a job comes to have links to every other: one for each local worker that sums with others, and where a
+//! join's children are apart one for actors.
 
 use dae_cluster::protocol::hosts::HostSpot;
 use dae_net::{Endpoint, Hello, Incoming, Link, Listener, NodeId, PeerInfo, Purpose};
@@ -12,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 const ATTEMPT: Duration = Duration::from_secs(10);
 /// How long to wait before the next.
 const AGAIN: Duration = Duration::from_millis(200);
-/// The facts of a bulk link's greeting: which host dials, and for which of its workers.
+/// The facts of a bulk link's greeting: which host dials, and for which of its workers; what comes after these is for actors.
 const HOST: &str = "host";
 const WORKER: &str = "worker";
 
@@ -39,7 +40,7 @@ struct Met {
 }
 
 impl Meeting {
-    /// Of host `me` with the others, for so many workers.
+    /// Of host `me` with the others, with so many links to each: for its workers, and then for actors.
     pub(crate) fn new(hosts: &[HostSpot], me: usize, workers: usize, endpoint: Endpoint) -> Self {
         let none = || hosts.iter().map(|_| None).collect();
         let known = hosts.iter().map(|_| "nothing was heard of it".to_owned()).collect();

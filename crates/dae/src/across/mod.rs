@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `meeting` | [`Meeting`]: every host of a job comes to have a link to every other, one for each local worker |
+//! | `meeting` | [`Meeting`]: every host of a job comes to have links to every other, for its workers and for actors |
 //! | `peers` | [`LinkPeers`]: one local worker's links, as the collective sees them |
 //! | `line` | [`line::Line`]: one of them, and the frames on it |
 mod line;

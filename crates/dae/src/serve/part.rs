@@ -8,13 +8,13 @@ use crate::prepare::{Prepared, prepare};
 use crate::progress::Speed;
 use crate::signals::Interrupted;
 use crate::{place, training};
-use dae_actor::System;
+use dae_actor::{Peer, System};
 use dae_cluster::protocol::BulkPlace;
 use dae_cluster::protocol::hosts::{Assignment, HostSpot, Outcome};
 use dae_collective::Peers;
-use dae_net::{Address, Cluster, Endpoint, Identity, Listener, Parts};
+use dae_net::{Address, Cluster, Endpoint, Identity, Link, Listener, Parts};
 use dae_train::actors::Ended;
-use dae_train::job::{Across, Job, JobError, Report};
+use dae_train::job::{Across, Connect, Job, JobError, Report};
 use dae_train::run_folder::RunFolder;
 use dae_train::topology::{Plan, Topology};
 use indicatif::ProgressBar;
@@ -55,22 +55,25 @@ impl Part {
         let Assignment { index, hosts, topology, run_dir, resume, job_key } = assignment;
         let me = index as usize;
         let plan = plan(host, &topology)?;
-        let workers = plan.workers_per_node();
+        // The actors of a join with children on other nodes have a link beside those for sums.
+        let lanes = plan.linked_workers() + usize::from(plan.apart());
         let endpoint = Endpoint::new(identity, Cluster::job(job_key.0));
-        let met = Meeting::new(&hosts, me, workers, endpoint).all(&mut listener, MEET).await;
+        let met = Meeting::new(&hosts, me, lanes, endpoint).all(&mut listener, MEET).await;
         let stall = Duration::from_secs(plan.topology().job.stall_timeout_s);
         // All hosts have the job's topology from its home, so all do alike.
         let how = if plan.topology().placement.bulk == "plain" { Parts::Plain } else { Parts::Sealed };
         let names: Vec<_> = hosts.iter().map(|spot| spot.node.clone()).collect();
-        let links = met.map_err(Failure::failed)?.into_iter();
-        let peers = links.map(|links| LinkPeers::new(me, &names, links, (stall, how)));
+        let mut links = met.map_err(Failure::failed)?;
+        let for_actors = if plan.apart() { links.pop() } else { None };
+        let connect = for_actors.map(|links| connect(me, links));
+        let peers = links.into_iter().map(|links| LinkPeers::new(me, &names, links, (stall, how)));
         let mut peers = peers.collect::<Result<Vec<_>, _>>().map_err(Failure::failed)?;
         let opened = open(host, plan, (me == 0).then_some((run_dir, resume)));
         // The others wait for this one, and hear why it does not come.
         let (prepared, folder) =
             opened.inspect_err(|e| peers.iter_mut().for_each(|peers| peers.abort(&e.report.to_string())))?;
         let peers = peers.into_iter().map(|peers| Box::new(peers) as Box<dyn Peers>).collect();
-        let across = Across { node: me, names, peers };
+        let across = Across { node: me, names, peers, connect };
         let agreed = agree(&prepared, folder, resume, across).await;
         let (job, folder) = agreed.map_err(|e| Fault::of(e, &hosts))?;
         Ok(Self { prepared, job, folder, hosts, resume })
@@ -131,6 +134,15 @@ fn plan(host: &Host, topology: &str) -> Result<Plan, Failure> {
     Topology::from_str("the job's topology", topology, &[])
         .and_then(|loaded| loaded.compile(&host.kinds()))
         .map_err(Failure::invalid)
+}
+
+/// Talks to actors of the other hosts: from the first to all, and from all to the first. A link between two others is let go.
+fn connect(me: usize, links: Vec<Option<Link>>) -> Connect {
+    Box::new(move |registry, limits| {
+        let peer = |link| Peer::with_limits(link, registry.clone(), limits);
+        let links = links.into_iter().enumerate();
+        links.map(|(host, link)| link.filter(|_| me == 0 || host == 0).map(peer)).collect()
+    })
 }
 
 /// Opens data and model, and on the first host the run's folder.

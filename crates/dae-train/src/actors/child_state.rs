@@ -1,0 +1,63 @@
+//! What a child of a join has come to besides its parameters.
+
+use super::bulk::{bytes_of, numbers_of};
+use dae_actor::Body;
+use dae_collective::{Scale, Snapshot};
+use serde::{Deserialize, Serialize};
+
+/// What a child of a join has come to besides its parameters: a copy in its arena, or on another node what came from there.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChildState {
+    /// Optimizer steps it has done.
+    pub steps: u64,
+    /// The scale of its next order-free sum, where its sums are.
+    pub scale: Option<i32>,
+    #[serde(skip)]
+    held: Held,
+}
+
+#[derive(Debug)]
+enum Held {
+    Here(Snapshot),
+    There(Vec<Vec<f32>>),
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        Self::There(Vec::new())
+    }
+}
+
+impl From<Snapshot> for ChildState {
+    fn from(snapshot: Snapshot) -> Self {
+        let scale = snapshot.scale();
+        let scale = (scale != Scale::UNKNOWN).then(|| scale.to_number());
+        Self { steps: snapshot.step, scale, held: Held::Here(snapshot) }
+    }
+}
+
+impl ChildState {
+    /// The optimizer's flat buffers, in the order of its state names.
+    pub fn state(&self) -> Vec<&[f32]> {
+        match &self.held {
+            Held::Here(snapshot) => snapshot.state(),
+            Held::There(state) => state.iter().map(Vec::as_slice).collect(),
+        }
+    }
+}
+
+/// The buffers travel as parts, one each; the copy's place in the arena is free then.
+impl Body for ChildState {
+    fn take_parts(&mut self) -> Vec<Vec<u8>> {
+        let parts = self.state().into_iter().map(bytes_of).collect();
+        self.held = Held::default();
+        parts
+    }
+
+    fn give_parts(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
+        let state = parts.iter().map(|bytes| numbers_of(bytes)).collect::<Result<_, _>>()?;
+        self.held = Held::There(state);
+        Ok(())
+    }
+}
