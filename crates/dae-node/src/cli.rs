@@ -8,6 +8,7 @@ use crate::cluster_args::{DaemonArgs, DoctorArgs, JoinArgs, KeyCommand, ShowArgs
 use crate::job_args::{AttachArgs, LogsArgs, SpreadArgs, StopArgs};
 use crate::schedule_args::ScheduleCommand;
 use dae_train::exit::CODES;
+use dae_train::picture::Quantity;
 use dae_train::topology::assignment;
 
 /// Distributed training as actors.
@@ -28,6 +29,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Evaluate the model a run has trained
     Eval(EvalArgs),
+    /// Draw the learning curves of runs in one picture, and print a line for each
+    Plot(PlotArgs),
     /// Join this machine to a cluster: start its daemon, which finds the others by itself
     Join(Box<JoinArgs>),
     /// The secret that makes machines one cluster
@@ -136,6 +139,52 @@ pub struct EvalArgs {
     /// By what.
     #[command(flatten)]
     pub host: HostArgs,
+}
+
+/// `plot`.
+#[derive(Debug, Args)]
+pub struct PlotArgs {
+    /// The folders of the runs
+    #[arg(value_name = "RUN", required = true, num_args = 1..=16)]
+    pub runs: Vec<PathBuf>,
+    /// What the curves run along
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Along::Samples)]
+    pub x: Along,
+    /// With `--x bytes`: as if the workers lay on so many nodes, and what goes between these [default: as many as the
+    /// schedule names]
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<u32>,
+    /// What stands above the picture [default: training loss]
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// The picture, a .png or .svg file; one that is there is replaced
+    #[arg(long, value_name = "FILE", default_value = "curves.png")]
+    pub out: PathBuf,
+}
+
+/// What learning curves run along.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Along {
+    /// Steps; with a join, updates of its centre
+    Steps,
+    /// Samples that were learnt from, by all workers together
+    Samples,
+    /// Time, by the pace the run had on average
+    Seconds,
+    /// Bytes that all workers send: what the schedule comes to, as `schedule cost` predicts it
+    Bytes,
+}
+
+impl Along {
+    /// The axis of the picture.
+    pub fn quantity(self) -> Quantity {
+        match self {
+            Self::Steps => Quantity::Steps,
+            Self::Samples => Quantity::Samples,
+            Self::Seconds => Quantity::Seconds,
+            Self::Bytes => Quantity::Bytes,
+        }
+    }
 }
 
 /// `data`.

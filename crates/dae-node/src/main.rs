@@ -12,6 +12,7 @@
 //! | `follow`, `interrupts` | a job followed to its end; Ctrl-C meanwhile |
 //! | `jobs`, `actors` | jobs listed, read, stopped; actors listed |
 //! | `doctor` | what may keep this machine from joining or training |
+//! | `plot` | the learning curves of several runs in one picture |
 //! | `table` | tables for people, JSON for programs |
 //! | `fetch` | datasets brought to this machine |
 //! | `schedule`, `schedule_args`, `schedule_problem` | a schedule looked at by itself |
@@ -33,6 +34,7 @@ mod jobs;
 mod join;
 mod key;
 mod nodes;
+mod plot;
 mod schedule;
 mod schedule_args;
 mod schedule_problem;
@@ -79,6 +81,7 @@ fn perform(command: Command) -> Result<Vec<u8>, Failure> {
         },
         Command::Check(check) => check::check(&check),
         Command::Eval(eval) => host::eval(&eval),
+        Command::Plot(args) => plot::plot(&args),
         Command::Join(join) => join::join(*join),
         Command::Key(KeyCommand::New { file }) => key::new(&file),
         Command::Leave(daemon) => status::leave(&daemon),

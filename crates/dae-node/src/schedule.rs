@@ -13,6 +13,8 @@ pub mod explain;
 mod given;
 mod plot;
 
+pub use given::Given;
+
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, Read};

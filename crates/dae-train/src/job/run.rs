@@ -13,6 +13,7 @@ use crate::board::Board;
 use crate::centre::Tally;
 use crate::checkpoint::{self, CheckpointError, Meta};
 use crate::data::Dataset;
+use crate::picture::lateness;
 use crate::run_folder::{Event, EventLog, RunFolder, write_atomic};
 use crate::topology::Plan;
 use dae_actor::{Restart, Spawn, System};
@@ -220,19 +221,20 @@ impl Job {
             end.loss = end.loss.or(self.loss);
         }
         if let (Some(tally), Some(path)) = (&end.tally, staleness) {
-            write_staleness(&path, tally);
+            write_staleness(&path, tally, &self.plan.word().to_string());
         }
         let standing = self.resumed.map(|path| Stood { step, path });
         finish(end, standing, &recorder, checkpointer.as_ref(), &self.board).await
     }
 }
 
-/// What is known of staleness is worth a file, and no failure.
-fn write_staleness(path: &Path, tally: &Tally) {
+/// What is known of staleness is worth a file and a picture, and no failure.
+fn write_staleness(path: &Path, tally: &Tally, word: &str) {
     let written = serde_json::to_vec_pretty(tally)
         .map_err(|e| e.to_string())
-        .and_then(|json| write_atomic(path, &json).map_err(|e| e.to_string()));
+        .and_then(|json| write_atomic(path, &json).map_err(|e| e.to_string()))
+        .and_then(|()| lateness(&path.with_extension("png"), tally, word).map_err(|e| e.to_string()));
     if let Err(cause) = written {
-        tracing::warn!(cause, "no staleness.json");
+        tracing::warn!(cause, "no staleness.json, or no picture of it");
     }
 }

@@ -53,17 +53,20 @@ impl Axis {
         ticks.take_while(|&t| t <= end * (1.0 + 1e-12)).collect()
     }
 
-    /// Powers of ten: all of them, with twofold and fivefold ones between where there is room, or every n-th.
+    /// Powers of ten: all of them, with as many multiples between as there is room for, or every n-th.
     fn decades(&self, most: usize) -> Vec<f64> {
         let Range { start, end } = self.range;
         let (low, high) = (start.log10().ceil() as i32, end.log10().floor() as i32);
         let inside = (high - low + 1).max(0) as usize;
-        let multiples: &[f64] = if 3 * inside <= most { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let stride = inside.div_ceil(most).max(1);
-        // The power below the range has multiples inside.
-        let powers = (low..=high).step_by(stride).chain([low - 1]);
-        let ticks = powers.flat_map(|p| multiples.iter().map(move |m| m * 10f64.powi(p)));
-        ticks.filter(|t| self.range.contains(t)).collect()
+        let ticks = |multiples: &[f64]| -> Vec<f64> {
+            // The power below the range has multiples inside.
+            let powers = [low - 1].into_iter().chain((low..=high).step_by(stride));
+            let ticks = powers.flat_map(|p| multiples.iter().map(move |m| m * 10f64.powi(p)));
+            ticks.filter(|t| self.range.contains(t)).collect()
+        };
+        let finer = [&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0][..], &[1.0, 2.0, 5.0]];
+        finer.into_iter().map(ticks).find(|ticks| ticks.len() <= most).unwrap_or_else(|| ticks(&[1.0]))
     }
 }
 
@@ -121,7 +124,9 @@ mod tests {
     fn ticks_are_round_and_few() {
         assert_eq!(Axis::linear(0.0..1000.0).ticks(5), [0.0, 200.0, 400.0, 600.0, 800.0, 1000.0]);
         assert_eq!(Axis::linear(3.0..7.0).ticks(4), [3.0, 4.0, 5.0, 6.0, 7.0]);
-        assert_eq!(Axis::logarithmic(0.03..0.7).ticks(8), [0.1, 0.2, 0.5, 0.05]);
+        assert_eq!(Axis::logarithmic(0.03..0.7).ticks(8), [0.05, 0.1, 0.2, 0.5]);
+        let close = Axis::logarithmic(0.08..0.75).ticks(8).into_iter().map(number);
+        assert_eq!(close.collect::<Vec<_>>(), ["0.1", "0.15", "0.2", "0.3", "0.4", "0.5", "0.7"]);
         assert_eq!(Axis::logarithmic(0.5..2e4).ticks(6), [1.0, 10.0, 100.0, 1000.0, 1e4]);
     }
 

@@ -8,8 +8,8 @@ use std::fmt::Display;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The font of all text.
-pub(super) const FONT: &str = "dae";
+/// The font of all text: the built-in one in pixels, and in an SVG file what the viewer calls so.
+pub(super) const FONT: &str = "sans-serif";
 
 /// The most pixels a canvas may have.
 const MAX_PIXELS: u64 = 1 << 26;

@@ -1,6 +1,7 @@
 //! Why a picture could not be made.
 
 use crate::run_folder::DiskError;
+use std::path::PathBuf;
 
 /// Why a picture could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,9 @@ pub enum PictureError {
         /// What there is.
         found: usize,
     },
+    /// The name of the file tells of no kind of picture that can be written.
+    #[error("{} is no name of a picture; let it end in .png or .svg", .0.display())]
+    Kind(PathBuf),
     /// Drawing or encoding failed.
     #[error("the picture could not be drawn: {0}")]
     Draw(String),

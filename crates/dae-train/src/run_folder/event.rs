@@ -97,7 +97,9 @@ pub(super) struct Line {
     #[serde(rename = "type")]
     pub kind: String,
     pub step: Option<u64>,
-    loss: Option<f64>,
+    pub loss: Option<f64>,
+    pub samples: Option<u64>,
+    pub word: Option<String>,
 }
 
 /// The losses of the step events, in the log's order, NaN where a loss was not finite. Lines that are torn are passed

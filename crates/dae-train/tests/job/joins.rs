@@ -357,4 +357,5 @@ fn staleness_is_written_down() {
         .map(|count| count.as_u64().unwrap())
         .sum();
     assert_eq!(counted, 20, "{json}");
+    assert!(folder.events().with_file_name("staleness.png").is_file());
 }
