@@ -18,6 +18,8 @@ pub(crate) struct Across {
     reduced: Vec<f32>,
     /// The same as integers, where sums are free of order, and room for those of other nodes.
     integers: [Vec<i64>; 2],
+    /// The residuals before the latest sum, where that may be taken back.
+    before: Option<[Vec<f32>; 2]>,
 }
 
 enum Way {
@@ -42,7 +44,7 @@ impl Across {
                 Way::LowRank(LowRank::new(rank, &matrices, slice, |len| plan(algorithm, len)))
             }
         };
-        Self { peers, way, reduced: vec![0.0; len], integers: [vec![], vec![]] }
+        Self { peers, way, reduced: vec![0.0; len], integers: [vec![], vec![]], before: None }
     }
 
     /// What a codec has lost so far and not sent yet: of this node's sums, and of its part of the totals. In low rank, the
@@ -52,6 +54,30 @@ impl Across {
             Way::Plain { .. } => None,
             Way::Coded(coded) => Some(coded.residuals()),
             Way::LowRank(low_rank) => Some(low_rank.residuals()),
+        }
+    }
+
+    /// From now on keeps what it takes to take a sum back.
+    pub(crate) fn revocable(&mut self) {
+        self.before = self.residuals().map(|now| now.map(|now| now.to_vec()));
+    }
+
+    fn remember(&mut self) {
+        if let Some(mut before) = self.before.take() {
+            for (before, now) in before.iter_mut().zip(self.residuals().into_iter().flatten()) {
+                before.copy_from_slice(now);
+            }
+            self.before = Some(before);
+        }
+    }
+
+    /// Nobody applied what came together: what was kept back before is again what there is to send.
+    pub(crate) fn take_back(&mut self) {
+        if let Some(before) = self.before.take() {
+            for (before, now) in before.iter().zip(self.residuals().into_iter().flatten()) {
+                now.copy_from_slice(before);
+            }
+            self.before = Some(before);
         }
     }
 
@@ -73,6 +99,7 @@ impl Across {
         slots: &[&[f32]],
         mine: &[Contribution],
     ) -> Result<Vec<Contribution>, Broken> {
+        self.remember();
         let Self { peers, way, reduced, .. } = self;
         let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();
         let mut all = vec![mine.clone(); peers.nodes()];
@@ -102,7 +129,7 @@ impl Across {
         scale: Scale,
         mine: &[Contribution],
     ) -> Result<Vec<Contribution>, Broken> {
-        let Self { peers, way: Way::Plain { plan, .. }, reduced, integers: [sums, terms] } = self else {
+        let Self { peers, way: Way::Plain { plan, .. }, reduced, integers: [sums, terms], .. } = self else {
             panic!("order-free sums do not travel in a codec");
         };
         let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();

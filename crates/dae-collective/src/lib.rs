@@ -52,7 +52,7 @@ pub use codec::{Codec, CodecError};
 pub use commit::{Commit, Contribution, Culprit};
 pub use cost::{Choice, Cost};
 pub use element::{Element, sum};
-pub use exact::{Scale, exact_sum_of_squares, larger, unit_of_squares};
+pub use exact::{Scale, exact_sum_of_squares, larger, peak, unit_of_squares};
 pub use low_rank::Matrix;
 pub use means::Means;
 pub use member::{Apply, Member};

@@ -49,6 +49,9 @@ pub struct Apply<'a> {
     /// The terms of an order-free sum could not be added at the scale they were given in: there are no gradients, nobody
     /// applies the step, and all give them again.
     pub again: bool,
+    /// To be set, by all ranks or none, where nobody writes anything and the step counts all the same: sums over nodes
+    /// keep nothing of it then ([`Member::revocable`]).
+    pub skipped: bool,
     /// What every rank of every node contributed, in rank order.
     pub contributions: &'a [Contribution],
     /// This rank's slice of the parameters.
@@ -156,6 +159,12 @@ impl Member {
     /// this node sent, and of its part of the totals, or the thin matrices of a low rank. They differ from node to node.
     pub fn residuals(&mut self) -> Option<[&mut [f32]; 2]> {
         self.across.as_mut()?.residuals()
+    }
+
+    /// Lets steps be skipped ([`Apply::skipped`]) over lossy links: costs a copy of what these have kept back, each step.
+    pub fn revocable(mut self) -> Self {
+        self.across.iter_mut().for_each(Across::revocable);
+        self
     }
 
     fn nodes(&self) -> usize {
@@ -324,6 +333,7 @@ impl Member {
             sum: Sum::None,
             nodes,
             again,
+            skipped: false,
             contributions: &all,
             // SAFETY: in the apply phase a rank alone touches its slice of parameters and state.
             params: unsafe { arena.params.slice_mut(range()) },
@@ -333,8 +343,11 @@ impl Member {
         };
         desk.begun.fetch_add(1, Ordering::AcqRel);
         let outcome = apply(&mut view);
-        let sum = view.sum;
+        let (sum, skipped) = (view.sum, view.skipped);
         drop(view);
+        if let (true, Some(across)) = (skipped, across) {
+            across.take_back();
+        }
         let (decision, applied) = match outcome {
             Ok(pair) => pair,
             Err(broken) => {

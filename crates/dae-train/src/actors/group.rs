@@ -33,6 +33,8 @@ pub struct Group {
     pub learning_rate: LearningRate,
     /// The bound of the gradient's global norm, if any.
     pub clip: Option<f32>,
+    /// Whether a step of numbers that are not finite is skipped; otherwise it ends the run.
+    pub skips: bool,
     /// Who computes which samples of a step.
     pub shares: Shares,
     /// Where this process took the run up.

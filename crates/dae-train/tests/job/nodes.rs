@@ -195,6 +195,9 @@ fn nodes_that_differ_are_told_in_what_before_the_first_step() {
     let want = "schedule: `split 2 @cluster | step sgd(0.1)`, 60 steps on a; \
                 `split 2 @cluster | step sgd(0.1)`, 61 steps on b";
     assert_eq!(steps, want);
+    let mut skips = own.clone();
+    skips.job.on_nonfinite = "skip_if_any".into();
+    assert_eq!(differ(Rig::new(&skips)), ["job.on_nonfinite: stop on a; skip_if_any on b"]);
     let model = differ(Rig::new(&own).backend(Linear::new(11)));
     assert!(model[0].starts_with("model: 156 parameters, layout "), "{model:?}");
 }
