@@ -57,30 +57,6 @@ impl Across {
         }
     }
 
-    /// From now on keeps what it takes to take a sum back.
-    pub(crate) fn revocable(&mut self) {
-        self.before = self.residuals().map(|now| now.map(|now| now.to_vec()));
-    }
-
-    fn remember(&mut self) {
-        if let Some(mut before) = self.before.take() {
-            for (before, now) in before.iter_mut().zip(self.residuals().into_iter().flatten()) {
-                before.copy_from_slice(now);
-            }
-            self.before = Some(before);
-        }
-    }
-
-    /// Nobody applied what came together: what was kept back before is again what there is to send.
-    pub(crate) fn take_back(&mut self) {
-        if let Some(before) = self.before.take() {
-            for (before, now) in before.iter().zip(self.residuals().into_iter().flatten()) {
-                now.copy_from_slice(before);
-            }
-            self.before = Some(before);
-        }
-    }
-
     /// The number of nodes.
     pub(crate) fn nodes(&self) -> usize {
         self.peers.nodes()
@@ -182,5 +158,6 @@ fn tag(step: u64, phase: Phase) -> Tag {
     Tag::new(1, step, phase)
 }
 
+mod kept;
 #[cfg(test)]
 mod tests;

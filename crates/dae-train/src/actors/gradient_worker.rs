@@ -4,7 +4,7 @@ use super::close::{Close, Closed, Spoilt};
 use super::feed::Batches;
 use super::rounds::{Rounds, Unseated};
 use super::told::Told;
-use super::{DataLoader, Group, Kept, Lease, LeaseEnd, NonFinite, Recorder, Skipped, StepRecord};
+use super::{DataLoader, Group, Kept, KeptBack, Lease, LeaseEnd, NonFinite, Recorder, Skipped, StepRecord};
 use crate::backend::Replica;
 use crate::data::Batch;
 use dae_actor::{Actor, ActorRef, Context, Handler};
@@ -83,7 +83,11 @@ impl GradientWorker {
         let mut member = group.arena.join(self.local).map_err(|e| e.to_string())?;
         if group.across() {
             let gone = || "its links to other nodes went with the group they were of".to_owned();
-            member = member.across_by(group.links(self.local).ok_or_else(gone)?, group.means.clone());
+            let (peers, kept) = group.links(self.local).ok_or_else(gone)?;
+            member = member.across_by(peers, group.means.clone());
+            if let Some(KeptBack { own, thin }) = kept {
+                member = member.keeping_back(&own, &thin);
+            }
         }
         if group.skips {
             member = member.revocable();
@@ -158,7 +162,7 @@ impl GradientWorker {
             }
             step += 1;
             loss = Some(commit.loss);
-            if commit.snapshot && group.node == 0 && member.copy_slice() {
+            if commit.snapshot && member.copy_slice()? {
                 copied = Some((step, commit.loss));
             } else if due {
                 told.no_room(step);

@@ -48,7 +48,7 @@ pub use child::Child;
 pub use committed::{Committed, Skipped, StepRecord};
 pub use data_loader::{DataLoader, Feed, Refill};
 pub use gradient_worker::GradientWorker;
-pub use group::{Group, Links, TakenUp};
+pub use group::{Group, KeptBack, Links, TakenUp};
 pub use join_coordinator::{Inner, JoinChild, JoinCoordinator, JoinFacts};
 pub use kept::{Joined, Kept};
 pub use lease::{Lease, LeaseEnd, NonFinite, Pace};

@@ -46,6 +46,8 @@ pub struct Standing {
     pub loss: Option<f64>,
     /// The scale of its next order-free sum, where sums are.
     pub scale: Option<i32>,
+    /// Whether it holds what each node keeps back.
+    pub kept: bool,
 }
 
 impl Facts {

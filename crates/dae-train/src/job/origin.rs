@@ -1,13 +1,13 @@
 //! Where a run's parameters come from, and whether they may.
 
 use super::{Across, Facts, JobError, Standing};
-use crate::actors::TakenUp;
+use crate::actors::{KeptBack, TakenUp};
 use crate::backend::Backend;
 use crate::checkpoint::{self, Checkpoint, CheckpointError, ChildMeta, Found, Meta};
 use crate::data::Dataset;
 use crate::layout::Layout;
 use crate::run_folder::RunFolder;
-use crate::topology::{Plan, Topology};
+use crate::topology::{Plan, THIN, Topology};
 use dae_collective::Means;
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,10 @@ pub(super) struct Origin {
     /// Where it goes on, if it does.
     pub(super) standing: Option<Standing>,
     pub(super) params: Vec<f32>,
-    /// As [`Plan::buffers`] names them.
+    /// As [`Plan::state_buffers`] names them.
     pub(super) state: Vec<Vec<f32>>,
+    /// What this node had kept back, on a resume.
+    pub(super) kept: Option<KeptBack>,
     /// How far the children of a join are, on a resume.
     pub(super) children: Vec<ChildMeta>,
     /// What its checkpoints will say.
@@ -67,20 +69,30 @@ impl Origin {
             agree(plan, &meta, checkpoint, path)?;
         }
         let at = |meta: &Meta| TakenUp { step: meta.step, cursor: meta.cursor };
-        let here =
-            checkpoint.as_ref().map(|c| Standing { at: at(&c.meta), loss: c.meta.loss, scale: c.meta.scale });
+        let names = plan.kept_buffers();
+        let here = checkpoint.as_ref().map(|c| Standing {
+            at: at(&c.meta),
+            loss: c.meta.loss,
+            scale: c.meta.scale,
+            kept: !names.is_empty() && c.state_names.ends_with(&names),
+        });
         let standing = across.agreed(here, || Facts::of(plan, layout, dataset))?;
-        if standing.is_some() && plan.keeps_back() {
+        if let Some(checkpoint) =
+            checkpoint.as_ref().filter(|c| kept_names(&c.state_names) != names.as_slice())
+        {
             tracing::warn!(
-                "what the lossy `wire` had kept back is not in the checkpoint: the run goes on without it, and not to the bit as \
-                 one that was never stopped"
+                there = kept_names(&checkpoint.state_names).join(" "),
+                here = names.join(" "),
+                "what the checkpoint holds of a lossy `wire` is of other nodes: it is dropped, and the run goes on without what \
+                 they had kept back, not to the bit as one that was never stopped"
             );
         }
         let zeros = || vec![0.0; layout.len()];
         let (mut params, mut state, children) = match checkpoint {
             Some(checkpoint) => (checkpoint.params, checkpoint.state, checkpoint.meta.children),
-            None => (zeros(), plan.buffers().iter().map(|_| zeros()).collect(), vec![]),
+            None => (zeros(), plan.state_buffers().iter().map(|_| zeros()).collect(), vec![]),
         };
+        let held = state.split_off(plan.state_buffers().len());
         match &plan.topology().model.init {
             _ if standing.is_some() || across.node > 0 => {}
             Some(run) => params = inherited(layout, Path::new(run))?,
@@ -88,8 +100,11 @@ impl Origin {
         }
         let sent = if standing.is_some() { state.as_mut_slice() } else { &mut [] };
         across.share(std::iter::once(&mut params).chain(sent))?;
+        let common = names.iter().any(|name| name == THIN);
+        let kept = standing.filter(|standing| standing.kept);
+        let kept = kept.map(|_| across.deal(held, common, layout.len())).transpose()?;
         let means = across.means(plan, layout)?;
-        Ok(Self { standing, params, state, children, meta, path, skipped, means })
+        Ok(Self { standing, params, state, kept, children, meta, path, skipped, means })
     }
 }
 
@@ -124,12 +139,21 @@ pub(super) fn agree(plan: &Plan, meta: &Meta, checkpoint: &Checkpoint, path: &Pa
         return other(vec![data]);
     }
     let children = plan.join().map_or(0, |join| join.n as usize);
-    if checkpoint.state_names != plan.buffers() || there.children.len() != children {
+    let state = &checkpoint.state_names;
+    let state = &state[..state.len() - kept_names(state).len()];
+    if state != plan.state_buffers().as_slice() || there.children.len() != children {
         let (names, children) = (&checkpoint.state_names, there.children.len());
         let difference = format!("optimizer state {names:?} of {children} children of a join");
         return Err(JobError::OtherModel { path: path.to_owned(), difference });
     }
     Ok(())
+}
+
+/// The last of these names, those of what nodes keep back ([`Plan::kept_buffers`]).
+fn kept_names(names: &[String]) -> &[String] {
+    let number = |name: &String| name.strip_prefix("kept").is_some_and(|n| n.parse::<u32>().is_ok());
+    let others = names.iter().rposition(|name| !(name == THIN || number(name)));
+    &names[others.map_or(0, |last| last + 1)..]
 }
 
 /// Whether a checkpoint is of this model.
