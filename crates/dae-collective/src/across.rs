@@ -18,6 +18,8 @@ pub(crate) struct Across {
     reduced: Vec<f32>,
     /// The same as integers, where sums are free of order, and room for those of other nodes.
     integers: [Vec<i64>; 2],
+    /// The residuals before the latest sum, where that may be taken back.
+    before: Option<[Vec<f32>; 2]>,
 }
 
 enum Way {
@@ -42,7 +44,7 @@ impl Across {
                 Way::LowRank(LowRank::new(rank, &matrices, slice, |len| plan(algorithm, len)))
             }
         };
-        Self { peers, way, reduced: vec![0.0; len], integers: [vec![], vec![]] }
+        Self { peers, way, reduced: vec![0.0; len], integers: [vec![], vec![]], before: None }
     }
 
     /// What a codec has lost so far and not sent yet: of this node's sums, and of its part of the totals. In low rank, the
@@ -73,6 +75,7 @@ impl Across {
         slots: &[&[f32]],
         mine: &[Contribution],
     ) -> Result<Vec<Contribution>, Broken> {
+        self.remember();
         let Self { peers, way, reduced, .. } = self;
         let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();
         let mut all = vec![mine.clone(); peers.nodes()];
@@ -109,7 +112,7 @@ impl Across {
         scale: Scale,
         mine: &[Contribution],
     ) -> Result<Vec<Contribution>, Broken> {
-        let Self { peers, way: Way::Plain { plan, .. }, reduced, integers: [sums, terms] } = self else {
+        let Self { peers, way: Way::Plain { plan, .. }, reduced, integers: [sums, terms], .. } = self else {
             panic!("order-free sums do not travel in a codec");
         };
         let mine: Vec<u8> = mine.iter().flat_map(|c| c.to_bytes()).collect();
@@ -161,5 +164,6 @@ fn tag(step: u64, phase: Phase) -> Tag {
     Tag::new(1, step, phase)
 }
 
+mod kept;
 #[cfg(test)]
 mod tests;

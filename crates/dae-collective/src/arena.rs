@@ -67,6 +67,7 @@ unsafe impl Sync for Desk {}
 /// Room for one copy of the state.
 pub(crate) struct Copy {
     pub(crate) params: FlatBuffer,
+    /// The optimizer's state, then what lossy links keep back.
     pub(crate) state: Vec<FlatBuffer>,
     pub(crate) scale: AtomicI32,
     /// How many write to it, or [`TAKEN`] while it is read.
@@ -174,7 +175,20 @@ impl Arena {
 
     /// As [`Arena::new`], on one of several nodes: its ranks are called `first` and following, of all nodes' ranks.
     pub fn on_node(first: usize, len: usize, states: usize, world: usize, stall: Duration) -> Arc<Self> {
-        Arc::new(Self::make(first, len, states, world, stall))
+        Arc::new(Self::make(first, len, [states, 0], world, stall))
+    }
+
+    /// As [`Arena::on_node`]; its snapshots have `kept` further buffers for what lossy links keep back, one for each node,
+    /// and with low rank one for its thin matrices ([`Member::copy_slice`]).
+    pub fn keeping(
+        first: usize,
+        len: usize,
+        states: usize,
+        kept: usize,
+        world: usize,
+        stall: Duration,
+    ) -> Arc<Self> {
+        Arc::new(Self::make(first, len, [states, kept], world, stall))
     }
 
     /// As [`Arena::on_node`], with sums that do not depend on the order of their terms, of which each step has `terms`
@@ -189,14 +203,14 @@ impl Arena {
     ) -> Arc<Self> {
         let slots = (0..world).map(|_| FlatBuffer::zeroed(len)).collect();
         let exact = Exact { slots, terms, scale: AtomicI32::new(Scale::UNKNOWN.to_number()) };
-        Arc::new(Self { exact: Some(exact), ..Self::make(first, len, states, world, stall) })
+        Arc::new(Self { exact: Some(exact), ..Self::make(first, len, [states, 0], world, stall) })
     }
 
-    fn make(first: usize, len: usize, states: usize, world: usize, stall: Duration) -> Self {
+    fn make(first: usize, len: usize, [states, kept]: [usize; 2], world: usize, stall: Duration) -> Self {
         let buffers = |n: usize| (0..n).map(|_| FlatBuffer::zeroed(len)).collect::<Vec<_>>();
         let copy = || Copy {
             params: FlatBuffer::zeroed(len),
-            state: buffers(states),
+            state: buffers(states + kept),
             scale: AtomicI32::new(0),
             uses: AtomicUsize::new(0),
         };

@@ -50,6 +50,20 @@ impl Coded {
         [&mut self.kept, &mut self.kept_of_total]
     }
 
+    /// What is kept, each number where it lies in the vector: of this node's own part that of its totals.
+    pub(crate) fn save(&self, into: &mut [f32]) {
+        into.copy_from_slice(&self.kept);
+        into[self.parts[self.node].clone()].copy_from_slice(&self.kept_of_total);
+    }
+
+    /// Sets what [`Coded::save`] told.
+    pub(crate) fn restore(&mut self, from: &[f32]) {
+        let own = self.parts[self.node].clone();
+        self.kept.copy_from_slice(from);
+        self.kept[own.clone()].fill(0.0);
+        self.kept_of_total.copy_from_slice(&from[own]);
+    }
+
     /// Sums over all nodes, in place. The tags are those of the parts and of the totals.
     pub(crate) fn reduce(
         &mut self,

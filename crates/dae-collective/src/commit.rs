@@ -16,29 +16,33 @@ pub struct Contribution {
     /// The largest magnitude in its gradient, where somebody wants to know it before the step is applied: for an
     /// order-free sum that of its terms. 0 otherwise.
     pub peak: f32,
+    /// The place in the flat gradient of its first number that is not finite, where `peak` says that there is one.
+    pub bad_at: Option<u64>,
 }
 
 impl Contribution {
     /// The length of its encoding.
-    pub(crate) const BYTES: usize = 29;
+    pub(crate) const BYTES: usize = 37;
 
-    /// For other nodes: little-endian, the two flags last.
+    /// For other nodes: little-endian, the two flags last; no place is the largest number.
     pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         for (number, into) in [self.weight, self.loss, self.compute_s].iter().zip(bytes.chunks_mut(8)) {
             into.copy_from_slice(&number.to_le_bytes());
         }
-        bytes[24..28].copy_from_slice(&self.peak.to_le_bytes());
-        bytes[28] = u8::from(self.stop) | u8::from(self.snapshot) << 1;
+        bytes[24..32].copy_from_slice(&self.bad_at.unwrap_or(u64::MAX).to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.peak.to_le_bytes());
+        bytes[36] = u8::from(self.stop) | u8::from(self.snapshot) << 1;
         bytes
     }
 
     pub(crate) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
         let numbers = bytes.as_chunks().0;
         let [weight, loss, compute_s] = [0, 1, 2].map(|n| f64::from_le_bytes(numbers[n]));
+        let bad_at = Some(u64::from_le_bytes(numbers[3])).filter(|at| *at != u64::MAX);
         let [.., a, b, c, d, flags] = *bytes;
         let peak = f32::from_le_bytes([a, b, c, d]);
-        Self { weight, loss, stop: flags & 1 != 0, snapshot: flags & 2 != 0, compute_s, peak }
+        Self { weight, loss, stop: flags & 1 != 0, snapshot: flags & 2 != 0, compute_s, peak, bad_at }
     }
 }
 
@@ -49,6 +53,8 @@ pub struct Culprit {
     pub rank: usize,
     /// Which of its numbers: `loss` or `gradient`.
     pub what: &'static str,
+    /// Where in the flat gradient the first of them lies, if that is known.
+    pub at: Option<u64>,
 }
 
 /// The decision on a step: a pure function of all contributions, hence the same on every rank.
@@ -80,7 +86,7 @@ impl Commit {
             commit.snapshot |= c.snapshot;
             let what = if c.loss.is_finite() { "gradient" } else { "loss" };
             if !(c.loss.is_finite() && c.peak.is_finite()) && commit.culprit.is_none() {
-                commit.culprit = Some(Culprit { rank, what });
+                commit.culprit = Some(Culprit { rank, what, at: c.bad_at });
             }
             if c.compute_s > commit.slowest.1 {
                 commit.slowest = (rank, c.compute_s);
@@ -124,9 +130,10 @@ mod tests {
             snapshot: false,
             compute_s: 1e-9,
             peak: 3e-7,
+            bad_at: Some(77),
         };
         assert_eq!(Contribution::from_bytes(&c.to_bytes()), c);
-        let c = Contribution { stop: false, snapshot: true, ..c };
+        let c = Contribution { stop: false, snapshot: true, bad_at: None, ..c };
         assert_eq!(Contribution::from_bytes(&c.to_bytes()), c);
     }
 

@@ -8,6 +8,7 @@
 //! | `commit` | [`Contribution`] of each rank and the [`Commit`] all ranks decide alike from them |
 //! | `arena` | [`Arena`]: parameters, optimizer state and a gradient slot per rank |
 //! | `member` | [`Member`]: one rank's hand in the arena: its slot, the reduce, its slice |
+//! | `apply` | [`Apply`]: what it may touch while a step is applied |
 //! | `exact` | [`Scale`]: sums of integers, which do not depend on the order of their terms |
 //! | `peers` | [`Peers`]: the other nodes, as one local rank sees them |
 //! | `element` | [`Element`]: numbers that are summed, and [`sum`] |
@@ -25,6 +26,7 @@
 //! | `snapshot` | [`Snapshot`]: a copy of the arena that a checkpointer reads while training goes on |
 mod across;
 mod algorithm;
+mod apply;
 mod arena;
 mod barrier;
 mod buffer;
@@ -45,6 +47,7 @@ mod probe;
 mod snapshot;
 
 pub use algorithm::Algorithm;
+pub use apply::Apply;
 pub use arena::{Arena, ArenaError};
 pub use barrier::{Barrier, Broken};
 pub use buffer::FlatBuffer;
@@ -52,10 +55,10 @@ pub use codec::{Codec, CodecError};
 pub use commit::{Commit, Contribution, Culprit};
 pub use cost::{Choice, Cost};
 pub use element::{Element, sum};
-pub use exact::{Scale, exact_sum_of_squares, larger, unit_of_squares};
+pub use exact::{Scale, exact_sum_of_squares, larger, peak, unit_of_squares};
 pub use low_rank::Matrix;
 pub use means::Means;
-pub use member::{Apply, Member};
+pub use member::Member;
 pub use memory_peers::MemoryPeers;
 pub use peers::{Incoming, Outgoing, Peers, Phase, Tag};
 pub use perform::{perform, perform_exact};

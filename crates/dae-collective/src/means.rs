@@ -23,6 +23,17 @@ pub enum Means {
     },
 }
 
+impl Means {
+    /// Whether something is kept back by who sends, and sent later.
+    pub fn keeps_back(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Coded(codec) => codec.loses(),
+            Self::LowRank { .. } => true,
+        }
+    }
+}
+
 impl Default for Means {
     fn default() -> Self {
         Self::Plain(Algorithm::default())

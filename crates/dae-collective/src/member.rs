@@ -1,8 +1,9 @@
 //! One rank's hand in the arena.
 
 use crate::across::Across;
-use crate::arena::{Desk, FINAL, PERIODIC, Scalar, cut};
-use crate::{Arena, Barrier, Broken, Contribution, Means, Peers, Scale, Snapshot};
+use crate::apply::{Sum, patience};
+use crate::arena::{Desk, FINAL, PERIODIC};
+use crate::{Apply, Arena, Barrier, Broken, Contribution, Means, Peers, Scale, Snapshot};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,101 +24,6 @@ pub struct Member {
     across: Option<Across>,
     /// Where the terms of this step's order-free sum have their binary point.
     scale: Scale,
-}
-
-/// A wait for a rank of this node that may itself be waiting for another node, twice in a step, has so many times the
-/// bound: the other node is to be blamed then, and not the one that waits for it.
-const FOR_NODES: u32 = 3;
-
-/// What became of a step's sum.
-#[derive(Clone, Copy, PartialEq)]
-enum Sum {
-    None,
-    Broken,
-    Done,
-}
-
-/// What a rank may touch while a step is applied: all gradient slots to read, its own slice of the rest to write.
-pub struct Apply<'a> {
-    arena: &'a Arena,
-    barrier: &'a Barrier,
-    /// Of this node.
-    rank: usize,
-    turn: u64,
-    sum: Sum,
-    nodes: usize,
-    /// The terms of an order-free sum could not be added at the scale they were given in: there are no gradients, nobody
-    /// applies the step, and all give them again.
-    pub again: bool,
-    /// What every rank of every node contributed, in rank order.
-    pub contributions: &'a [Contribution],
-    /// This rank's slice of the parameters.
-    pub params: &'a mut [f32],
-    /// This rank's slice of each optimizer buffer.
-    pub state: Vec<&'a mut [f32]>,
-    /// The same slice of every rank's gradient, in rank order; over several nodes, or in an order-free sum, their sum
-    /// alone.
-    pub grads: Vec<&'a [f32]>,
-}
-
-/// How long to wait for ranks of this node within the apply phase, in bounds.
-fn patience(nodes: usize) -> u32 {
-    if nodes > 1 { FOR_NODES } else { 1 }
-}
-
-impl Apply<'_> {
-    /// The stretches of this slice whose sums are to be added in order: one for each node. What is summed over all
-    /// numbers so comes out the same to the bit on several nodes of one rank as on one node of so many.
-    pub fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (len, nodes) = (self.params.len(), self.nodes);
-        (0..nodes).map(move |n| cut(len, nodes, n))
-    }
-
-    /// The sum over this node's ranks, in rank order, of one number each; a barrier of its own. All ranks ask for it in a step or
-    /// none, once, and before they write anything.
-    ///
-    /// # Errors
-    /// If the group breaks meanwhile, for the second sum of a step, or if a rank finished the step without it.
-    pub fn sum(&mut self, mine: f64) -> Result<f64, Broken> {
-        let all = self.gather(Scalar::Float(mine))?;
-        Ok(all.map(|n| if let Scalar::Float(x) = n { x } else { 0.0 }).sum())
-    }
-
-    /// As [`Apply::sum`], of integers: in whatever order.
-    ///
-    /// # Errors
-    /// As [`Apply::sum`].
-    pub fn sum_exact(&mut self, mine: i128) -> Result<i128, Broken> {
-        let all = self.gather(Scalar::Integer(mine))?;
-        Ok(all.map(|n| if let Scalar::Integer(x) = n { x } else { 0 }).fold(0, i128::wrapping_add))
-    }
-
-    /// One number of each rank of this node, in rank order.
-    #[allow(unsafe_code)]
-    fn gather(&mut self, mine: Scalar) -> Result<impl Iterator<Item = Scalar> + use<'_>, Broken> {
-        if self.sum != Sum::None {
-            let rank = self.arena.first_rank() + self.rank;
-            return Err(Broken::Left { rank, cause: "it asked for two sums in one step".into() });
-        }
-        self.sum = Sum::Broken;
-        let desk = &self.arena.desks[self.rank];
-        // SAFETY: a rank's scalar is written by that rank alone, once a step (checked above), before the barrier, and
-        // read by others after it; it is next written in a later step, with more barriers between.
-        unsafe { *desk.scalar.get() = mine };
-        desk.summed.store(self.turn, Ordering::Release);
-        self.barrier.wait_turns(self.rank, 1, patience(self.nodes))?;
-        if let Some(rank) =
-            self.arena.desks.iter().position(|d| d.summed.load(Ordering::Acquire) != self.turn)
-        {
-            return Err(Broken::Left {
-                rank: self.arena.first_rank() + rank,
-                cause: "it did not ask for the sum that others asked for".into(),
-            });
-        }
-        self.sum = Sum::Done;
-        // SAFETY: as above.
-        Ok(self.arena.desks.iter().map(|d| unsafe { *d.scalar.get() }))
-    }
 }
 
 #[allow(unsafe_code)]
@@ -152,10 +58,27 @@ impl Member {
         self
     }
 
-    /// What a codec has lost so far of this rank's slice and will send later, for a checkpoint to hold and to set: of what
-    /// this node sent, and of its part of the totals, or the thin matrices of a low rank. They differ from node to node.
-    pub fn residuals(&mut self) -> Option<[&mut [f32]; 2]> {
+    /// The same rank where a run goes on: its slice of what this node kept back on lossy links and will send later, and of
+    /// the thin matrices of low rank, as a snapshot holds them ([`Arena::keeping`]).
+    ///
+    /// # Panics
+    /// If they are not as long as the slice.
+    pub fn keeping_back(mut self, kept: &[f32], thin: &[f32]) -> Self {
+        if let Some(across) = &mut self.across {
+            across.keep_back(kept, thin);
+        }
+        self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn residuals(&mut self) -> Option<[&mut [f32]; 2]> {
         self.across.as_mut()?.residuals()
+    }
+
+    /// Lets steps be skipped ([`Apply::skipped`]) over lossy links: costs a copy of what these have kept back, each step.
+    pub fn revocable(mut self) -> Self {
+        self.across.iter_mut().for_each(Across::revocable);
+        self
     }
 
     fn nodes(&self) -> usize {
@@ -324,6 +247,7 @@ impl Member {
             sum: Sum::None,
             nodes,
             again,
+            skipped: false,
             contributions: &all,
             // SAFETY: in the apply phase a rank alone touches its slice of parameters and state.
             params: unsafe { arena.params.slice_mut(range()) },
@@ -333,8 +257,11 @@ impl Member {
         };
         desk.begun.fetch_add(1, Ordering::AcqRel);
         let outcome = apply(&mut view);
-        let sum = view.sum;
+        let (sum, skipped) = (view.sum, view.skipped);
         drop(view);
+        if let (true, Some(across)) = (skipped, across) {
+            across.take_back();
+        }
         let (decision, applied) = match outcome {
             Ok(pair) => pair,
             Err(broken) => {
@@ -381,8 +308,18 @@ impl Member {
     /// Copies this rank's slice for a periodic checkpoint, after a step on which all ranks agreed to. The copy is
     /// whole when every rank has come to its next reduce; rank 0 then takes it with [`Member::take_snapshot`].
     /// Returns false, and copies nothing, while a snapshot is out.
-    pub fn copy_slice(&mut self) -> bool {
-        self.whole && self.copy_into(PERIODIC)
+    ///
+    /// Over several nodes only the first copies. With it comes what lossy links of all nodes keep back: so all ranks of
+    /// all nodes call this or none.
+    ///
+    /// # Errors
+    /// If another node is lost meanwhile.
+    pub fn copy_slice(&mut self) -> Result<bool, Broken> {
+        match &mut self.across {
+            _ if !self.whole => Ok(false),
+            Some(across) if !across.is_first() => across.gather(self.turn, None).map(|()| false),
+            _ => self.copy_into(PERIODIC),
+        }
     }
 
     /// The periodic copy, as of `step` committed steps: `None` unless every rank took part in it after one and the
@@ -407,13 +344,12 @@ impl Member {
         if let Some(across) = &mut self.across {
             across.meet(self.turn)?;
         }
-        let failed = |cause: &str| Broken::Left { rank: self.rank(), cause: cause.into() };
-        if !self.copy_into(FINAL) {
-            return Err(failed("the previous final copy is still being read"));
+        if !self.copy_into(FINAL)? {
+            return Err(self.failed("the previous final copy is still being read"));
         }
         self.barrier.wait_turns(self.rank, 1, patience(self.nodes()))?;
         let snapshot = match self.rank {
-            0 => Some(self.snapshot(FINAL, self.turn, step).ok_or_else(|| failed("it left alone"))?),
+            0 => Some(self.snapshot(FINAL, self.turn, step).ok_or_else(|| self.failed("it left alone"))?),
             _ => None,
         };
         self.left = true;
@@ -430,19 +366,34 @@ impl Member {
         complete().then_some(snapshot)
     }
 
+    fn failed(&self, cause: &str) -> Broken {
+        Broken::Left { rank: self.rank(), cause: cause.into() }
+    }
+
     /// Copies this rank's slice, unless the copy is taken; whether it did. For who holds the member alone.
-    fn copy_into(&self, index: usize) -> bool {
-        let (arena, copy, slice) = (&self.arena, &self.arena.copies[index], &self.slice);
-        copy.written(|| {
+    fn copy_into(&mut self, index: usize) -> Result<bool, Broken> {
+        let Self { arena, across, slice, turn, scale, rank, .. } = self;
+        let (copy, mut gathered) = (&arena.copies[index], Ok(()));
+        let done = copy.written(|| {
             let pairs = arena.state.iter().zip(&copy.state).chain([(&arena.params, &copy.params)]);
             for (from, to) in pairs {
                 // SAFETY: this rank alone writes its slice of the source, in a reduce, and of the copy, here; nobody
                 // reads the copy, for it is not taken.
                 unsafe { to.slice_mut(slice.clone()).copy_from_slice(from.slice(slice.clone())) };
             }
-            copy.scale.store(self.scale.to_number(), Ordering::Release);
-            arena.desks[self.rank].copied[index].store(self.turn, Ordering::Release);
-        })
+            let kept = &copy.state[arena.state.len()..];
+            if let Some(across) = across {
+                // SAFETY: as above.
+                let places = kept.iter().map(|buffer| unsafe { buffer.slice_mut(slice.clone()) });
+                gathered = across.gather(*turn, (!kept.is_empty()).then(|| places.collect()));
+            }
+            copy.scale.store(scale.to_number(), Ordering::Release);
+            arena.desks[*rank].copied[index].store(*turn, Ordering::Release);
+        });
+        if let (false, Some(across)) = (done, across) {
+            gathered = across.gather(*turn, None);
+        }
+        gathered.map(|()| done)
     }
 }
 

@@ -22,10 +22,12 @@ pub enum Phase {
     Leave = 7,
     /// What the links can do; the step counts the trials.
     Probe = 8,
+    /// What lossy links keep back: to the first node, for a checkpoint, and from it, in pieces, where a run goes on.
+    Kept = 9,
 }
 
 impl Phase {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::FactsLength,
         Self::Facts,
         Self::State,
@@ -34,6 +36,7 @@ impl Phase {
         Self::Blame,
         Self::Leave,
         Self::Probe,
+        Self::Kept,
     ];
 }
 

@@ -26,7 +26,8 @@ impl Snapshot {
         Scale::from_number(self.arena.copies[self.index].scale.load(Ordering::Acquire))
     }
 
-    /// The optimizer's flat buffers, in the order of its state names.
+    /// The optimizer's flat buffers, in the order of its state names; then what each node keeps back on lossy links, and the
+    /// thin matrices of low rank, where the arena keeps them.
     pub fn state(&self) -> Vec<&[f32]> {
         // SAFETY: as for the parameters.
         self.arena.copies[self.index].state.iter().map(|b| unsafe { b.slice(0..b.len()) }).collect()

@@ -18,6 +18,8 @@ pub struct Progress {
     pub samples: u64,
     /// How often each rank was the slowest to compute.
     pub slowest: Vec<u64>,
+    /// Steps that changed nothing, since numbers in them were not finite.
+    pub skipped: u64,
 }
 
 impl Board {
@@ -27,8 +29,12 @@ impl Board {
         for record in &committed.steps {
             progress.step = record.step;
             progress.samples = record.samples;
-            progress.loss = Some(progress.loss.map_or(record.loss, |l| l + (record.loss - l) / 20.0));
+            // A step that was skipped may have none.
+            if record.loss.is_finite() {
+                progress.loss = Some(progress.loss.map_or(record.loss, |l| l + (record.loss - l) / 20.0));
+            }
         }
+        progress.skipped += committed.skipped.len() as u64;
         progress.slowest.resize(committed.slowest.len(), 0);
         for (sum, n) in progress.slowest.iter_mut().zip(&committed.slowest) {
             *sum += n;

@@ -35,7 +35,9 @@ fn fits(plan: &Plan, parameters: usize, features: usize, available: Option<u128>
         if plan.exact() { (8 * parameters * workers, plan.accum() as u128) } else { (0, 1) };
     // What sums over nodes take: what is reduced, room for what comes, and what a codec keeps back.
     let over_nodes = if plan.nodes() > 1 { 4 * parameters * if plan.exact() { 5 } else { 4 } } else { 0 };
-    let model = model + sums + over_nodes;
+    // Two copies for checkpoints and one to start from, on the first node, of what each keeps back.
+    let kept = 3 * 4 * parameters * plan.kept_buffers().len() as u128;
+    let model = model + sums + over_nodes + kept;
     let ready = u128::from(plan.topology().data.prefetch) + in_hand;
     // Clean and noisy, and perhaps the mask.
     let batches = 4 * 3 * workers * ready * plan.batch() as u128 * features;

@@ -60,6 +60,7 @@ fn summary(prepared: &Prepared, report: &Report, took: Duration) -> serde_json::
         "fingerprint": plan.fingerprint(),
         "restarts": report.restarts,
         "slowest": report.slowest,
+        "skipped": report.skipped,
         "checkpoint": report.checkpoint,
     })
 }

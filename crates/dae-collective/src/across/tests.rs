@@ -149,6 +149,45 @@ fn the_first_to_say_so_is_known_on_all_nodes() {
 }
 
 #[test]
+fn a_sum_that_nobody_applied_leaves_nothing_behind() {
+    let matrices = [crate::Matrix { start: 0, rows: 12, cols: 12 }].into();
+    let low_rank = Means::LowRank { rank: 2, matrices, algorithm: Algorithm::Ring };
+    for means in
+        [Means::Coded(Codec::Int8), Means::Coded(Codec::TopK(0.1)), Means::Coded(Codec::F16), low_rank]
+    {
+        let names = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        let threads: Vec<_> = MemoryPeers::mesh(&names, STALL)
+            .into_iter()
+            .map(|peers| {
+                let (arena, means) = (Arena::on_node(peers.node(), 200, 0, 1, STALL), means.clone());
+                let mut member = arena.join(0).unwrap().across_by(Box::new(peers), means).revocable();
+                std::thread::spawn(move || {
+                    let mut kept = |bad: bool, skipped: bool| {
+                        let rank = member.rank();
+                        member.slot().iter_mut().enumerate().for_each(|(i, g)| *g = gradient(rank, i, 1));
+                        if bad && rank == 1 {
+                            member.slot()[7] = f32::NAN;
+                        }
+                        let apply = |view: &mut Apply<'_>| {
+                            view.skipped = skipped;
+                            Ok(((), Some(true)))
+                        };
+                        member.reduce(Contribution::default(), apply).unwrap();
+                        let residuals = member.residuals().unwrap();
+                        residuals.map(|kept| kept.iter().map(|x| x.to_bits()).collect::<Vec<_>>())
+                    };
+                    let before = kept(false, false);
+                    assert!(before[0].iter().any(|bits| *bits != 0));
+                    assert_eq!(kept(true, true), before);
+                    assert_ne!(kept(false, false), before);
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+}
+
+#[test]
 fn a_node_that_sends_other_lengths_is_refused() {
     let names = ["a".to_owned(), "b".to_owned()];
     let mut ends = MemoryPeers::mesh(&names, STALL);
@@ -163,6 +202,6 @@ fn a_node_that_sends_other_lengths_is_refused() {
     let broken = thread.join().unwrap().unwrap_err();
     assert_eq!(
         broken.to_string(),
-        "node b: it sent (0, 0) bytes of Gradients 1, bucket 0, round 0, of group 1 where (29, 128) were due"
+        "node b: it sent (0, 0) bytes of Gradients 1, bucket 0, round 0, of group 1 where (37, 128) were due"
     );
 }

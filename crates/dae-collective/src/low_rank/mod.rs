@@ -108,6 +108,26 @@ impl LowRank {
         [&mut self.kept, &mut self.right]
     }
 
+    /// What was lost so far and not sent yet.
+    pub(crate) fn kept(&self) -> &[f32] {
+        &self.kept
+    }
+
+    /// The thin matrices to go on with, each at the beginning of what it stands for, which is larger.
+    pub(crate) fn save_thin(&self, into: &mut [f32]) {
+        for [at, _, right] in self.places() {
+            into[at.start..at.start + right.len()].copy_from_slice(&self.right[right]);
+        }
+    }
+
+    /// Sets what [`LowRank::kept`] and [`LowRank::save_thin`] told.
+    pub(crate) fn restore(&mut self, kept: &[f32], thin: &[f32]) {
+        self.kept.copy_from_slice(kept);
+        for [at, _, right] in self.places() {
+            self.right[right.clone()].copy_from_slice(&thin[at.start..at.start + right.len()]);
+        }
+    }
+
     /// Sums over all nodes, in place. The tags are those of what is added and of what is spread.
     pub(crate) fn reduce(
         &mut self,

@@ -1,6 +1,6 @@
 //! The all-reduce coordinator: forms the group, ends it, forms it anew after a failure.
 
-use super::{GradientWorker, Group, Kept, Lease, LeaseEnd, Pace, Recorder};
+use super::{GradientWorker, Group, Kept, Lease, LeaseEnd, NonFinite, Pace, Recorder};
 use crate::centre::Tally;
 use crate::run_folder::Event;
 use dae_actor::{Actor, ActorRef, AskError, Body, Context, Handler, Message, ReplyTo};
@@ -134,7 +134,7 @@ impl AllReduceCoordinator {
     }
 
     fn ended(&mut self, rank: usize, end: Result<LeaseEnd, AskError>, context: &mut Context<'_, Self>) {
-        if !matches!(end, Ok(LeaseEnd::Left { .. } | LeaseEnd::NonFinite { .. })) {
+        if !matches!(end, Ok(LeaseEnd::Left { .. } | LeaseEnd::NonFinite(_))) {
             // A worker that never entered the barrier left nobody a sign; now there is one.
             let cause = cause(&end);
             self.group.arena.break_with(Broken::Left { rank: self.group.first_rank() + rank, cause });
@@ -164,8 +164,7 @@ impl AllReduceCoordinator {
             return;
         }
         match self.not_finite(&ends) {
-            // The parameters may hold that step already; it does not count.
-            Some((step, cause)) => self.fail_at(step - 1, cause, None),
+            Some((step, cause)) => self.fail_at(step, cause, None),
             None => self.recover(&ends, context),
         }
     }
@@ -217,24 +216,32 @@ impl AllReduceCoordinator {
         self.form(committed, context);
     }
 
-    /// The step whose numbers were not finite, if that is what happened, and the sentence for it.
+    /// The steps that count, if the numbers of one were not finite, and the sentence for it.
     fn not_finite(&self, ends: &[Result<LeaseEnd, AskError>]) -> Option<(u64, String)> {
         let bad = ends.iter().filter_map(|e| match e {
-            Ok(LeaseEnd::NonFinite { step, what, culprit }) => Some((*step, *what, *culprit)),
+            Ok(LeaseEnd::NonFinite(end)) => Some(*end),
             _ => None,
         });
         // The first worker whose own numbers were bad, if there is one.
-        let (step, what, culprit) = bad.min_by_key(|(.., culprit)| culprit.unwrap_or(usize::MAX))?;
+        let NonFinite { step, what, culprit, skipped } =
+            bad.min_by_key(|end| end.culprit.unwrap_or(usize::MAX))?;
         let whose = match culprit {
             Some(rank) => format!("the {what} of {}", self.group.worker(rank)),
             None => format!("the sum of the {what}s"),
         };
+        let stopped = match skipped {
+            0 => "all workers stopped there. A checkpoint, where there is one, is from before it".to_owned(),
+            _ => format!(
+                "it was the last of {skipped} in a row that were skipped for such numbers (job.on_nonfinite), and more \
+                 are not. A checkpoint, where there is one, is from before them"
+            ),
+        };
         let cause = format!(
-            "{whose} was not a finite number in step {step}; all workers stopped there. A checkpoint, where there is \
-             one, is from before it. Begin anew with a smaller learning rate, or with clip=1.0 after the optimizer, or \
-             look at the data"
+            "{whose} was not a finite number in step {step}; {stopped}. Begin anew with a smaller learning rate, or with \
+             clip=1.0 after the optimizer, or look at the data"
         );
-        Some((step, cause))
+        // Where it may be applied in part, it does not count; one that was skipped does.
+        Some((if skipped > 0 { step } else { step - 1 }, cause))
     }
 
     fn fail(&mut self, cause: String) {

@@ -1,16 +1,14 @@
 //! The gradient worker: computes gradients and applies its slice of each step.
 
+use super::close::{Close, Closed, Spoilt};
 use super::feed::Batches;
 use super::rounds::{Rounds, Unseated};
 use super::told::Told;
-use super::{DataLoader, Group, Kept, Lease, LeaseEnd, Recorder, StepRecord};
+use super::{DataLoader, Group, Kept, KeptBack, Lease, LeaseEnd, NonFinite, Recorder, Skipped, StepRecord};
 use crate::backend::Replica;
 use crate::data::Batch;
-use crate::optimizer::sum_of_squares;
 use dae_actor::{Actor, ActorRef, Context, Handler};
-use dae_collective::{
-    Apply, Broken, Commit, Contribution, Culprit, Member, exact_sum_of_squares, larger, unit_of_squares,
-};
+use dae_collective::{Broken, Commit, Contribution, Culprit, Member, larger, peak};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -33,14 +31,18 @@ pub struct GradientWorker {
 struct Untold {
     step: u64,
     commit: Commit,
+    spoilt: Option<Spoilt>,
     rate: f32,
 }
+
+/// A run that skips so many steps one after the other ends: nothing will come of it any more.
+const MOST_SKIPPED: u64 = 100;
 
 /// Why a lease ended before its time.
 enum Halt {
     Broken(Broken),
     Failed(String),
-    NonFinite { step: u64, what: &'static str, culprit: Option<usize> },
+    NonFinite(NonFinite),
 }
 
 impl From<Broken> for Halt {
@@ -81,7 +83,14 @@ impl GradientWorker {
         let mut member = group.arena.join(self.local).map_err(|e| e.to_string())?;
         if group.across() {
             let gone = || "its links to other nodes went with the group they were of".to_owned();
-            member = member.across_by(group.links(self.local).ok_or_else(gone)?, group.means.clone());
+            let (peers, kept) = group.links(self.local).ok_or_else(gone)?;
+            member = member.across_by(peers, group.means.clone());
+            if let Some(KeptBack { own, thin }) = kept {
+                member = member.keeping_back(&own, &thin);
+            }
+        }
+        if group.skips {
+            member = member.revocable();
         }
         let mut rounds = match &group.child {
             None => None,
@@ -97,11 +106,12 @@ impl GradientWorker {
             none => none.insert(group.backend.replica(&member).map_err(|e| e.to_string())?),
         };
         let mut told = Told::new(self.recorder.clone(), group.world(), lease.first);
-        let (mut step, mut loss, mut copied) = (lease.first, None, None);
+        let (mut step, mut loss, mut copied, mut in_a_row) = (lease.first, None, None, 0);
         let mut hand = Vec::with_capacity(group.in_hand());
         let untold = &mut self.untold;
         if let Some(done) = untold.take().filter(|done| done.step == step) {
             loss = Some(done.commit.loss);
+            told.skipped(done.spoilt.map(|spoilt| skipped(&group, step, spoilt)));
             told.step(
                 record(&group, step, &done.commit, done.rate),
                 done.commit.weight,
@@ -122,31 +132,47 @@ impl GradientWorker {
             mine.compute_s = start.elapsed().as_secs_f64();
             let rate = group.learning_rate.factor(step, group.horizon);
             let first = rounds.as_ref().is_some_and(Rounds::first);
-            let (commit, bad) = member.reduce(mine, |view| {
+            let (closed, bad) = member.reduce(mine, |view| {
                 let close = Close { group: &group, local: self.local, step: step + 1, rate, first };
-                let (commit, applied) = apply(view, &close)?;
-                *untold = applied.and(commit).map(|commit| Untold { step: step + 1, commit, rate });
-                Ok((commit, applied))
+                let (closed, applied) = close.apply(view)?;
+                *untold = match closed {
+                    Closed::Done(commit, spoilt) if applied.is_some() => {
+                        Some(Untold { step: step + 1, commit, spoilt, rate })
+                    }
+                    _ => None,
+                };
+                Ok((closed, applied))
             })?;
             // Once more, of the same batches, where their terms did not fit their scale.
-            let Some(commit) = commit else { continue };
+            let Closed::Done(commit, spoilt) = closed else { continue };
             hand.drain(..).try_for_each(|batch| batches.recycle(batch))?;
-            // A copy of parameters whose own loss or gradient is not finite is not worth an older one's place.
-            finite(&mut member, step + 1, &commit, bad)?;
-            if let Some((at, loss)) = copied.take() {
+            in_a_row = if spoilt.is_some() { in_a_row + 1 } else { 0 };
+            if !group.skips {
+                stop_if_spoilt(step + 1, spoilt, 0)?;
+            }
+            finite(&mut member, step + 1, bad)?;
+            // A copy of parameters whose own loss or gradient is not finite is not worth an older one's place: it waits
+            // for a step that shows them to be good.
+            if spoilt.is_none()
+                && let Some((at, loss)) = copied.take()
+            {
                 let kept = told.anybody().then(|| member.take_snapshot(at)).flatten();
                 let kept = kept.map(|snapshot| Kept::group(snapshot, &group));
                 told.keep(kept, at, Some(loss));
             }
             step += 1;
             loss = Some(commit.loss);
-            if commit.snapshot && group.node == 0 && member.copy_slice() {
+            if commit.snapshot && member.copy_slice()? {
                 copied = Some((step, commit.loss));
             } else if due {
                 told.no_room(step);
             }
             *untold = None;
+            told.skipped(spoilt.map(|spoilt| skipped(&group, step, spoilt)));
             told.step(record(&group, step, &commit, rate), commit.weight, commit.slowest.0);
+            if in_a_row == MOST_SKIPPED {
+                stop_if_spoilt(step, spoilt, in_a_row)?;
+            }
             if let Some(rounds) = &mut rounds {
                 rounds.step(&member, &commit, step)?;
             }
@@ -159,17 +185,24 @@ impl GradientWorker {
     }
 }
 
-/// Stops, with all others, on a step that was not finite.
-fn finite(member: &mut Member, step: u64, commit: &Commit, bad: Option<usize>) -> Result<(), Halt> {
-    if let Some(Culprit { rank, what }) = commit.culprit {
-        return Err(Halt::NonFinite { step, what, culprit: Some(rank) });
-    }
+/// Stops, with all others, at a step that nobody has applied, the last of so many that were skipped.
+fn stop_if_spoilt(step: u64, spoilt: Option<Spoilt>, skipped: u64) -> Result<(), Halt> {
+    let (what, culprit) = match spoilt {
+        None => return Ok(()),
+        Some(Spoilt::By(Culprit { rank, what, .. })) => (what, Some(rank)),
+        Some(Spoilt::Sum) => ("gradient", None),
+    };
+    Err(Halt::NonFinite(NonFinite { step, what, culprit, skipped }))
+}
+
+/// Stops, with all others, on a step whose gradient was seen not to be finite while it was applied.
+fn finite(member: &mut Member, step: u64, bad: Option<usize>) -> Result<(), Halt> {
     if bad.is_some() {
         // The slots still hold the step's gradients: whose was it? Where sums are free of order, each was finite, and it
         // is nobody's.
         let mine = !member.arena().is_exact() && member.slot().iter().any(|g| !g.is_finite());
         let culprit = member.first_to_say(mine).unwrap_or(mine.then_some(member.rank()));
-        return Err(Halt::NonFinite { step, what: "gradient", culprit });
+        return Err(Halt::NonFinite(NonFinite { step, what: "gradient", culprit, skipped: 0 }));
     }
     Ok(())
 }
@@ -195,7 +228,7 @@ fn gradient(
             mine.loss += replica.gradient(member, batch, first || exact).map_err(|e| e.0)?;
             mine.weight += batch.rows as f64;
             if exact {
-                mine.peak = larger(mine.peak, member.fold(first));
+                see(&mut mine, member.fold(first), member);
             }
         }
         if !exact {
@@ -208,84 +241,39 @@ fn gradient(
             member.fold(true);
         }
     }
+    if group.skips && !exact {
+        see(&mut mine, peak(member.slot()), member);
+    }
     Ok(mine)
+}
+
+/// Notes the largest magnitude of what is in the slot, and where its first number lies that is not finite.
+fn see(mine: &mut Contribution, peak: f32, member: &mut Member) {
+    if !peak.is_finite() && mine.bad_at.is_none() {
+        mine.bad_at = member.slot().iter().position(|g| !g.is_finite()).map(|at| at as u64);
+    }
+    mine.peak = larger(mine.peak, peak);
+}
+
+/// What there is to tell of a step that all skipped.
+fn skipped(group: &Group, step: u64, spoilt: Spoilt) -> Skipped {
+    let (rank, what, at) = match spoilt {
+        Spoilt::By(Culprit { rank, what, at }) => (Some(rank), what, at),
+        Spoilt::Sum => (None, "gradient", None),
+    };
+    let tensors = group.backend.layout().tensors();
+    let tensor = at.and_then(|at| tensors.iter().find(|t| t.range().contains(&(at as usize))));
+    Skipped {
+        step,
+        worker: rank.map(|rank| group.worker(rank)),
+        what: what.into(),
+        tensor: tensor.map(|t| t.name.clone()),
+    }
 }
 
 /// What there is to tell of a step.
 fn record(group: &Group, step: u64, commit: &Commit, rate: f32) -> StepRecord {
     StepRecord { step, loss: commit.loss, samples: group.cursor(step), lr: group.base_rate * rate }
-}
-
-/// What a step is closed with.
-struct Close<'a> {
-    group: &'a Group,
-    /// Which of this node's workers does it.
-    local: usize,
-    /// The step, counted from 1.
-    step: u64,
-    /// What the learning rate is multiplied by.
-    rate: f32,
-    /// Whether it is the first of a round.
-    first: bool,
-}
-
-/// What every rank does to its slice, decided alike by all; no commit where the step's terms have to be given again.
-fn apply(view: &mut Apply<'_>, close: &Close<'_>) -> Result<(Option<Commit>, Option<bool>), Broken> {
-    let group = close.group;
-    let commit = Commit::decide(view.contributions);
-    if view.again {
-        return Ok((None, None));
-    }
-    if commit.culprit.is_some() || commit.weight == 0.0 {
-        return Ok((Some(commit), None));
-    }
-    let scale = (1.0 / commit.weight) as f32;
-    let mut bound = 1.0;
-    if let Some(clip) = group.clip {
-        let norm = norm(view, group, scale)?;
-        // As torch.nn.utils.clip_grad_norm_ does.
-        bound = (f64::from(clip) / (norm + 1e-6)).min(1.0) as f32;
-    }
-    let Apply { params, state, grads, .. } = view;
-    let finite = match (&group.rule, &group.child) {
-        (Some(rule), _) => rule.apply(close.step, close.rate, scale * bound, params, state, grads),
-        (None, child) => {
-            // `step raw` moves no parameters: gradients come together, to be pushed at the end of the round.
-            let raw = child.as_ref().and_then(|child| child.raw(close.local));
-            raw.is_none_or(|mut sum| gather(grads, bound, close.first, &mut sum))
-        }
-    };
-    Ok((Some(commit), Some(finite)))
-}
-
-/// Adds the sum over slots, in rank order, times `bound` to what has come together, or begins with it. Whether it is
-/// finite.
-fn gather(grads: &[&[f32]], bound: f32, first: bool, into: &mut [f32]) -> bool {
-    let Some((own, others)) = grads.split_first() else { return true };
-    let mut finite = true;
-    for (at, (into, g)) in into.iter_mut().zip(*own).enumerate() {
-        let sum = others.iter().fold(*g, |sum, slot| sum + slot[at]) * bound;
-        finite &= sum.is_finite();
-        *into = if first { sum } else { *into + sum };
-    }
-    finite
-}
-
-/// The norm of the whole gradient times `scale`.
-fn norm(view: &mut Apply<'_>, group: &Group, scale: f32) -> Result<f64, Broken> {
-    if group.arena.is_exact() {
-        let peak = view.contributions.iter().fold(0.0, |peak, c| larger(peak, c.peak));
-        let terms = (group.arena.world() * group.nodes.len() * group.shares.accum) as f64;
-        let unit = unit_of_squares(f64::from(peak) * terms * f64::from(scale), group.arena.len());
-        let mine = view.grads.iter().map(|sum| exact_sum_of_squares(sum, scale, unit)).sum();
-        return Ok((view.sum_exact(mine)? as f64 * 2_f64.powi(-unit)).sqrt());
-    }
-    let mine = match &view.grads[..] {
-        // One worker's, or what all nodes have summed up: stretch by stretch, as so many workers would.
-        [sum] => view.stretches().map(|stretch| sum_of_squares(&[&sum[stretch]], scale)).sum(),
-        grads => sum_of_squares(grads, scale),
-    };
-    Ok(view.sum(mine)?.sqrt())
 }
 
 impl Actor for GradientWorker {
@@ -307,7 +295,7 @@ impl Handler<Lease> for GradientWorker {
             Ok(end) => end,
             Err(Halt::Broken(broken)) => LeaseEnd::Broken(broken),
             Err(Halt::Failed(cause)) => LeaseEnd::Failed(cause),
-            Err(Halt::NonFinite { step, what, culprit }) => LeaseEnd::NonFinite { step, what, culprit },
+            Err(Halt::NonFinite(end)) => LeaseEnd::NonFinite(end),
         }
     }
 }

@@ -34,6 +34,8 @@ pub struct Group {
     pub learning_rate: LearningRate,
     /// The bound of the gradient's global norm, if any.
     pub clip: Option<f32>,
+    /// Whether a step of numbers that are not finite is skipped; otherwise it ends the run.
+    pub skips: bool,
     /// Who computes which samples of a step.
     pub shares: Shares,
     /// Where this process took the run up.
@@ -60,13 +62,30 @@ pub struct Group {
     pub pin: bool,
 }
 
-/// A worker's links to other nodes, to be taken once.
-pub struct Links(Mutex<Option<Box<dyn Peers>>>);
+/// What a node keeps back on lossy links where a run goes on, or a worker's slice of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KeptBack {
+    /// Of what this node sends.
+    pub own: Vec<f32>,
+    /// The thin matrices of low rank; empty in any other codec.
+    pub thin: Vec<f32>,
+}
+
+impl KeptBack {
+    /// A worker's slice of it.
+    pub fn slice(&self, slice: &Range<usize>) -> Self {
+        let of = |all: &[f32]| all.get(slice.clone()).unwrap_or_default().to_vec();
+        Self { own: of(&self.own), thin: of(&self.thin) }
+    }
+}
+
+/// A worker's links to other nodes, and what it had kept back on them; to be taken once.
+pub struct Links(Mutex<Option<(Box<dyn Peers>, Option<KeptBack>)>>);
 
 impl Links {
     /// To be taken once.
-    pub fn new(peers: Box<dyn Peers>) -> Self {
-        Self(Mutex::new(Some(peers)))
+    pub fn new(peers: Box<dyn Peers>, kept: Option<KeptBack>) -> Self {
+        Self(Mutex::new(Some((peers, kept))))
     }
 }
 
@@ -129,7 +148,7 @@ impl Group {
     }
 
     /// Takes the links of a local worker. They are gone with the member that had them.
-    pub fn links(&self, local: usize) -> Option<Box<dyn Peers>> {
+    pub fn links(&self, local: usize) -> Option<(Box<dyn Peers>, Option<KeptBack>)> {
         self.peers.get(local)?.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 

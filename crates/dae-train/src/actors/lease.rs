@@ -23,6 +23,19 @@ pub struct Pace {
     pub seconds: f64,
 }
 
+/// The step that ended a run for its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NonFinite {
+    /// Counted from 1.
+    pub step: u64,
+    /// What was not finite.
+    pub what: &'static str,
+    /// The first worker whose numbers were the bad ones, among those this one knows of.
+    pub culprit: Option<usize>,
+    /// Steps in a row that had been skipped for such numbers, it included; 0 where none is skipped.
+    pub skipped: u64,
+}
+
 /// How a lease ended, for one worker.
 #[derive(Debug)]
 pub enum LeaseEnd {
@@ -37,15 +50,8 @@ pub enum LeaseEnd {
         /// How fast it went; the first of a node knows.
         pace: Option<Pace>,
     },
-    /// All ranks stopped together: the loss or the gradient of a step was not finite.
-    NonFinite {
-        /// The step, counted from 1.
-        step: u64,
-        /// What was not finite.
-        what: &'static str,
-        /// The first worker whose numbers were the bad ones, among those this one knows of.
-        culprit: Option<usize>,
-    },
+    /// All ranks stopped together: the loss or the gradient of a step was not finite, or of too many.
+    NonFinite(NonFinite),
     /// Another rank failed or left.
     Broken(Broken),
     /// This worker could not go on.

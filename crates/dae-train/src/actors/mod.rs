@@ -6,6 +6,7 @@
 //! | `data_loader` | [`DataLoader`]: fills batches ahead of its worker, as many as it was given buffers for |
 //! | `feed` | a worker's end of its loader |
 //! | `gradient_worker` | [`GradientWorker`]: computes gradients and applies its slice of each step |
+//! | `close` | how a step is closed: what every rank does to its slice |
 //! | `lease` | [`Lease`] of steps that a worker runs on its own, and how it ended |
 //! | `all_reduce_coordinator` | [`AllReduceCoordinator`]: forms the group, ends it, forms it anew after a failure |
 //! | `alive` | [`Alive`]: whether an actor on another node still answers |
@@ -32,6 +33,7 @@ mod bulk;
 mod checkpointer;
 mod child;
 mod child_state;
+mod close;
 mod committed;
 mod copying;
 mod data_loader;
@@ -53,13 +55,13 @@ pub use all_reduce_coordinator::{AllReduceCoordinator, End, Ended, Stop, Train};
 pub use checkpointer::{Checkpointer, Save};
 pub use child::Child;
 pub use child_state::ChildState;
-pub use committed::{Committed, StepRecord};
+pub use committed::{Committed, Skipped, StepRecord};
 pub use data_loader::{DataLoader, Feed, Refill};
 pub use gradient_worker::GradientWorker;
-pub use group::{Group, Links, TakenUp};
+pub use group::{Group, KeptBack, Links, TakenUp};
 pub use join_coordinator::{Inner, JoinChild, JoinCoordinator, JoinFacts};
 pub use kept::{Joined, Kept};
-pub use lease::{Lease, LeaseEnd, Pace};
+pub use lease::{Lease, LeaseEnd, NonFinite, Pace};
 pub use outpost::{Centre, ChildEnd, Enter, Outpost, Verdict};
 pub use parameter_server::{ParameterServer, Push, Shown, Task};
 pub use recorder::{Keep, Listen, Listener, Recorder, Sync};

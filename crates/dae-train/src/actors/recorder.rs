@@ -1,6 +1,6 @@
 //! The recorder: the log of events, and who else wants to hear of committed steps.
 
-use super::{Alive, Checkpointer, Committed, Kept, Save};
+use super::{Alive, Checkpointer, Committed, Kept, Save, Skipped};
 use crate::board::Board;
 use crate::run_folder::{DiskError, Event, EventLog};
 use dae_actor::{Actor, ActorRef, AskError, Context, Handler, Message, ReplyTo};
@@ -25,6 +25,8 @@ pub struct Recorder {
     /// The last committed step: a run's steps follow each other, and this is where that is asserted.
     step: u64,
     broken: Option<String>,
+    /// Steps that were skipped.
+    skipped: u64,
     /// Checkpoints on their way to the disk.
     saving: usize,
     /// Who waits until all is there.
@@ -40,8 +42,8 @@ impl Recorder {
         checkpointer: Option<ActorRef<Checkpointer>>,
         step: u64,
     ) -> Self {
-        let listeners = Vec::new();
-        Self { log, board, checkpointer, listeners, step, broken: None, saving: 0, waiting: None }
+        let (listeners, broken, waiting) = (Vec::new(), None, None);
+        Self { log, board, checkpointer, listeners, step, broken, skipped: 0, saving: 0, waiting }
     }
 
     fn write(&mut self, event: &impl Serialize) {
@@ -67,6 +69,23 @@ impl Recorder {
         }
     }
 
+    /// Writes it down; on the terminal with ever more silence between, for there may be many.
+    fn skipped(&mut self, skipped: &Skipped) {
+        let Skipped { step, worker, what, tensor } = skipped.clone();
+        self.skipped += 1;
+        if self.skipped.is_power_of_two() {
+            let (whose, tensor) = (worker.as_deref().unwrap_or("the sum"), tensor.as_deref());
+            tracing::warn!(
+                step,
+                whose,
+                tensor,
+                skipped = self.skipped,
+                "the {what} was not finite: the step is skipped"
+            );
+        }
+        self.write(&Event::Skipped { step, worker, what, tensor });
+    }
+
     fn flush(&mut self) {
         self.at_log(EventLog::flush);
     }
@@ -82,12 +101,16 @@ impl Message for Event {
 
 impl Handler<Committed> for Recorder {
     fn handle(&mut self, committed: Committed, _: &mut Context<'_, Self>) {
+        let mut skipped = committed.skipped.iter().peekable();
         for r in &committed.steps {
             if r.step != self.step + 1 {
                 self.fail(format!("step {} followed step {}", r.step, self.step));
             }
             self.step = r.step;
             self.write(&Event::Step { step: r.step, loss: r.loss, samples: r.samples, lr: r.lr });
+            if let Some(skipped) = skipped.next_if(|skipped| skipped.step == r.step) {
+                self.skipped(skipped);
+            }
         }
         self.flush();
         self.board.post(&committed);

@@ -53,7 +53,7 @@ impl<'a> Rounds<'a> {
         }
         let Some(pulled) = self.pull(step)? else { return Ok(false) };
         if pulled.copy {
-            member.copy_slice();
+            member.copy_slice()?;
         }
         let slice = member.arena().slice_of(local);
         // A reduce of nothing: in its apply phase each rank may write its slice of the parameters.

@@ -1,6 +1,6 @@
 //! What there is to tell of committed steps, gathered for a few milliseconds.
 
-use super::{Committed, Keep, Kept, Pace, Recorder, StepRecord};
+use super::{Committed, Keep, Kept, Pace, Recorder, Skipped, StepRecord};
 use dae_actor::{ActorRef, TellError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ pub(super) struct Told {
     recorder: Option<ActorRef<Recorder>>,
     steps: Vec<StepRecord>,
     slowest: Vec<u64>,
+    skipped: Vec<Skipped>,
     last: Instant,
     /// Steps and time since the start, the first few steps left out: they pay for what later ones find ready.
     warm: u64,
@@ -28,7 +29,18 @@ impl Told {
     pub(super) fn new(recorder: Option<ActorRef<Recorder>>, workers: usize, first: u64) -> Self {
         let (slowest, now) = (vec![0; workers], Instant::now());
         let warm = first + WARM_UP;
-        Self { recorder, steps: vec![], slowest, last: now, warm, since: None, counted: 0, latest: now }
+        let (since, counted) = (None, 0);
+        Self {
+            recorder,
+            steps: vec![],
+            slowest,
+            skipped: vec![],
+            last: now,
+            warm,
+            since,
+            counted,
+            latest: now,
+        }
     }
 
     /// One more step, of this weight, for which all waited for that rank.
@@ -46,6 +58,13 @@ impl Told {
         self.steps.push(record);
         if self.latest - self.last >= TELL_EVERY && !self.behind() {
             self.rest();
+        }
+    }
+
+    /// The step told next was skipped, if it was.
+    pub(super) fn skipped(&mut self, skipped: Option<Skipped>) {
+        if self.recorder.is_some() {
+            self.skipped.extend(skipped);
         }
     }
 
@@ -71,9 +90,9 @@ impl Told {
         }
         let none = vec![0; self.slowest.len()];
         let slowest = std::mem::replace(&mut self.slowest, none);
-        let lot = Committed { steps: std::mem::take(&mut self.steps), slowest };
-        if let Err(TellError::Full(lot)) = recorder.tell(lot) {
-            (self.steps, self.slowest) = (lot.steps, lot.slowest);
+        let (steps, skipped) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.skipped));
+        if let Err(TellError::Full(lot)) = recorder.tell(Committed { steps, slowest, skipped }) {
+            (self.steps, self.slowest, self.skipped) = (lot.steps, lot.slowest, lot.skipped);
         }
     }
 

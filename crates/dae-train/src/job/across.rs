@@ -1,6 +1,7 @@
 //! A run's nodes, as one of them sees them.
 
 use super::{Facts, JobError, Standing};
+use crate::actors::KeptBack;
 use crate::layout::Layout;
 use crate::topology::Plan;
 use dae_actor::{Peer, PeerLimits, Registry};
@@ -118,6 +119,43 @@ impl Across {
             peers.exchange(tag, &out, &mut into)?;
         }
         Ok(())
+    }
+
+    /// Sends each other node its own of these buffers, which the first has, and all of them those that follow, in pieces;
+    /// each is `len` numbers long. Comes back with this node's own, and what all have.
+    pub(super) fn deal(
+        &mut self,
+        mut kept: Vec<Vec<f32>>,
+        common: bool,
+        len: usize,
+    ) -> Result<KeptBack, Broken> {
+        let (node, nodes) = (self.node, self.names.len());
+        kept.resize(nodes + usize::from(common), vec![]);
+        let (owns, thin) = kept.split_at_mut(nodes);
+        let Some(peers) = self.peers.first_mut().filter(|_| nodes > 1) else {
+            return Ok(KeptBack::default());
+        };
+        if node > 0 {
+            owns[node].resize(len, 0.0);
+            thin.iter_mut().for_each(|thin| thin.resize(len, 0.0));
+        }
+        let stretches = (0..len).step_by(PIECE).map(|at| at..(at + PIECE).min(len));
+        let pieces = stretches.flat_map(|at| (0..=usize::from(common)).map(move |which| (which, at.clone())));
+        for (step, (which, at)) in (1..).zip(pieces) {
+            let tag = Tag::new(1, step, Phase::Kept);
+            let mut into: Vec<_> = (0..nodes).map(|_| None).collect();
+            if node == 0 {
+                let from = |n: usize| if which == 0 { &owns[n][at.clone()] } else { &thin[0][at.clone()] };
+                let out: Vec<_> = (0..nodes).map(|n| (n > 0).then(|| Outgoing::numbers(from(n)))).collect();
+                peers.exchange(tag, &out, &mut into)?;
+            } else {
+                let place = if which == 0 { &mut owns[node] } else { &mut thin[0] };
+                into[0] = Some(Incoming::numbers(&mut place[at]));
+                peers.exchange(tag, &vec![None; nodes], &mut into)?;
+            }
+        }
+        let thin = thin.first_mut().map(std::mem::take).unwrap_or_default();
+        Ok(KeptBack { own: std::mem::take(&mut owns[node]), thin })
     }
 
     /// How sums over nodes of a model of this layout are made: as the schedule says, or by the algorithm that costs least between

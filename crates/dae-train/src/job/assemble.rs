@@ -1,7 +1,7 @@
 //! From a plan to the parts of a run.
 
 use super::Across;
-use crate::actors::{Child, Group, Links, TakenUp};
+use crate::actors::{Child, Group, KeptBack, Links, TakenUp};
 use crate::backend::Backend;
 use crate::data::{Corruption, CorruptionKind, Dataset, Feeder, Sampler, Shares};
 use crate::optimizer::Rule;
@@ -18,12 +18,18 @@ pub(super) fn group(
     dataset: &dyn Dataset,
     taken_up: TakenUp,
     means: Means,
-    across: Across,
+    kept: Option<KeptBack>,
+    mut across: Across,
 ) -> Arc<Group> {
     let local = plan.workers_per_node();
-    let arena = arena(plan, &*backend, across.node * local, local, plan.workers() * plan.accum());
+    // The first node's copies hold what all keep back.
+    let keeps = if across.node == 0 { plan.kept_buffers().len() } else { 0 };
+    let arena = arena(plan, &*backend, across.node * local, local, plan.workers() * plan.accum(), keeps);
+    let links =
+        |(rank, peers)| Links::new(peers, kept.as_ref().map(|kept| kept.slice(&arena.slice_of(rank))));
+    let peers = std::mem::take(&mut across.peers).into_iter().enumerate().map(links).collect();
     let length = length(plan, dataset.len(), taken_up);
-    Arc::new(Group { means, ..facts(plan, backend, dataset, arena, taken_up, length, across) })
+    Arc::new(Group { means, peers, ..facts(plan, backend, dataset, arena, taken_up, length, across) })
 }
 
 /// The same for a child of the join that has done so many steps, on the node of this name if there are several. The
@@ -37,7 +43,7 @@ pub(super) fn child(
     node: &str,
 ) -> Arc<Group> {
     let local = plan.workers() / plan.children();
-    let arena = arena(plan, &*backend, index * local, local, local * plan.accum());
+    let arena = arena(plan, &*backend, index * local, local, local * plan.accum(), 0);
     let (_, samples) = length(plan, dataset.len(), TakenUp::default());
     let own = child_steps(plan, dataset.len(), index);
     let slices: Vec<_> = (0..local).map(|rank| arena.slice_of(rank)).collect();
@@ -56,13 +62,21 @@ pub(super) fn child_steps(plan: &Plan, in_dataset: usize, index: usize) -> u64 {
     samples.saturating_sub(before).div_ceil(plan.global_batch() as u64)
 }
 
-/// Memory for the workers of one group on this node, the first of which is called `first`, with so many terms in a sum.
-fn arena(plan: &Plan, backend: &dyn Backend, first: usize, local: usize, terms: usize) -> Arc<Arena> {
+/// Memory for the workers of one group on this node, the first of which is called `first`, with so many terms in a sum. Its
+/// copies have so many further buffers.
+fn arena(
+    plan: &Plan,
+    backend: &dyn Backend,
+    first: usize,
+    local: usize,
+    terms: usize,
+    keeps: usize,
+) -> Arc<Arena> {
     let states = plan.optimizer().map_or(0, |optimizer| Rule::new(optimizer).state_names().len());
     let (len, stall) = (backend.layout().len(), Duration::from_secs(plan.topology().job.stall_timeout_s));
     match plan.exact() {
         true => Arena::exact(first, len, states, local, stall, terms),
-        false => Arena::on_node(first, len, states, local, stall),
+        false => Arena::keeping(first, len, states, keeps, local, stall),
     }
 }
 
@@ -82,11 +96,12 @@ fn facts(
         means: Means::default(),
         node: across.node,
         nodes: across.names,
-        peers: across.peers.into_iter().map(Links::new).collect(),
+        peers: vec![],
         rule: plan.optimizer().map(Rule::new),
         base_rate: plan.optimizer().map_or(0.0, Optimizer::lr),
         learning_rate: plan.learning_rate().clone(),
         clip: plan.clip(),
+        skips: topology.job.skips(),
         shares: Shares { workers: plan.workers(), accum: plan.accum(), batch: plan.batch() },
         taken_up,
         total_samples,

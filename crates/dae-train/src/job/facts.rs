@@ -21,6 +21,8 @@ pub struct Facts {
     pub word: String,
     /// Steps of the whole run.
     pub steps: u64,
+    /// What becomes of a step whose numbers are not finite.
+    pub on_nonfinite: String,
     /// The number of parameters.
     pub parameters: usize,
     /// The hash of the names, shapes and places of the model's tensors.
@@ -47,6 +49,8 @@ pub struct Standing {
     pub scale: Option<i32>,
     /// How far the children of a join are.
     pub children: Vec<ChildMeta>,
+    /// Whether it holds what each node keeps back.
+    pub kept: bool,
 }
 
 impl Facts {
@@ -57,6 +61,7 @@ impl Facts {
             topology: plan.fingerprint(),
             word: plan.word().to_string(),
             steps: plan.steps(dataset.len()),
+            on_nonfinite: plan.topology().job.on_nonfinite.clone(),
             parameters: layout.parameters(),
             layout: hash_of(|hash| {
                 for tensor in layout.tensors() {
@@ -80,11 +85,12 @@ impl Facts {
     }
 
     /// All that is compared, in words.
-    fn said(&self) -> [(&'static str, String); 4] {
+    fn said(&self) -> [(&'static str, String); 5] {
         let Self { word, steps, parameters, samples, shape, .. } = self;
         [
             ("topology", format!("hash {}", short(&self.topology))),
             ("schedule", format!("`{word}`, {steps} steps")),
+            ("job.on_nonfinite", self.on_nonfinite.clone()),
             ("model", format!("{parameters} parameters, layout {}", short(&self.layout))),
             ("data", format!("{samples} samples of shape {shape:?}, hash {}", short(&self.data))),
         ]

@@ -6,7 +6,7 @@ use super::join::{Away, CentreParts, JoinParts, Local};
 use super::start::start_group;
 use crate::actors::{
     AllReduceCoordinator, Centre, Committed, Ear, Group, JoinChild, JoinCoordinator, Lead, Listener, Note,
-    Outpost, ParameterServer, Recorder, Seat,
+    Outpost, ParameterServer, Recorder, Seat, Skipped,
 };
 use crate::data::Feeder;
 use dae_actor::{ActorRef, Peer, Registry, Spawn, System, TellError};
@@ -192,7 +192,9 @@ fn teller(outpost: ActorRef<Outpost>) -> Listener {
         committed.steps.chunks(TOLD_AT_ONCE).enumerate().all(|(lot, steps)| {
             // How often who was slowest counts once.
             let slowest = if lot == 0 { committed.slowest.clone() } else { vec![0; committed.slowest.len()] };
-            let told = outpost.tell(Committed { steps: steps.to_vec(), slowest });
+            let of_these = |s: &&Skipped| steps.iter().any(|step| step.step == s.step);
+            let skipped = committed.skipped.iter().filter(of_these).cloned().collect();
+            let told = outpost.tell(Committed { steps: steps.to_vec(), slowest, skipped });
             !matches!(told, Err(TellError::Stopped(..) | TellError::Unreachable(..)))
         })
     })

@@ -1,13 +1,13 @@
 //! Where a run's parameters come from, and whether they may.
 
 use super::{Across, Facts, JobError, Standing};
-use crate::actors::TakenUp;
+use crate::actors::{KeptBack, TakenUp};
 use crate::backend::Backend;
 use crate::checkpoint::{self, Checkpoint, CheckpointError, ChildMeta, Found, Meta};
 use crate::data::Dataset;
 use crate::layout::Layout;
 use crate::run_folder::RunFolder;
-use crate::topology::{Plan, Topology};
+use crate::topology::{Plan, THIN, Topology};
 use dae_collective::Means;
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,10 @@ pub(super) struct Origin {
     /// Where it goes on, if it does.
     pub(super) standing: Option<Standing>,
     pub(super) params: Vec<f32>,
-    /// As [`Plan::buffers`] names them.
+    /// As [`Plan::state_buffers`] names them.
     pub(super) state: Vec<Vec<f32>>,
+    /// What this node had kept back, on a resume.
+    pub(super) kept: Option<KeptBack>,
     /// How far the children of a join are, on a resume.
     pub(super) children: Vec<ChildMeta>,
     /// What its checkpoints will say.
@@ -66,11 +68,13 @@ impl Origin {
         if let (Some(checkpoint), Some(path)) = (&checkpoint, &path) {
             agree(plan, &meta, checkpoint, path)?;
         }
-        let here = checkpoint.as_ref().map(|Checkpoint { meta, .. }| Standing {
+        let names = plan.kept_buffers();
+        let here = checkpoint.as_ref().map(|Checkpoint { meta, state_names, .. }| Standing {
             at: TakenUp { step: meta.step, cursor: meta.cursor },
             loss: meta.loss,
             scale: meta.scale,
             children: meta.children.clone(),
+            kept: !names.is_empty() && state_names.ends_with(&names),
         });
         let standing = across.agreed(here, || Facts::of(plan, layout, dataset))?;
         let children = standing.as_ref().map(|standing| standing.children.clone()).unwrap_or_default();
@@ -81,10 +85,14 @@ impl Origin {
                 plan.word()
             )));
         }
-        if standing.is_some() && plan.keeps_back() {
+        if let Some(checkpoint) =
+            checkpoint.as_ref().filter(|c| kept_names(&c.state_names) != names.as_slice())
+        {
             tracing::warn!(
-                "what the lossy `wire` had kept back is not in the checkpoint: the run goes on without it, and not to the bit as \
-                 one that was never stopped"
+                there = kept_names(&checkpoint.state_names).join(" "),
+                here = names.join(" "),
+                "what the checkpoint holds of a lossy `wire` is of other nodes: it is dropped, and the run goes on without what \
+                 they had kept back, not to the bit as one that was never stopped"
             );
         }
         let zeros = || vec![0.0; layout.len()];
@@ -97,9 +105,10 @@ impl Origin {
             Some(checkpoint) => (checkpoint.params, checkpoint.state),
             None => {
                 let buffer = |n| if wanted(n) { zeros() } else { vec![] };
-                (zeros(), (0..plan.buffers().len()).map(buffer).collect())
+                (zeros(), (0..plan.state_buffers().len()).map(buffer).collect())
             }
         };
+        let held = state.split_off(plan.state_buffers().len());
         match &plan.topology().model.init {
             _ if standing.is_some() || across.node > 0 => {}
             Some(run) => params = inherited(layout, Path::new(run))?,
@@ -114,8 +123,11 @@ impl Origin {
         } else if standing.is_some() {
             across.share(1..nodes, state.iter_mut())?;
         }
+        let common = names.iter().any(|name| name == THIN);
+        let kept = standing.as_ref().is_some_and(|standing| standing.kept);
+        let kept = kept.then(|| across.deal(held, common, layout.len())).transpose()?;
         let means = across.means(plan, layout)?;
-        Ok(Self { standing, params, state, children, meta, path, skipped, means })
+        Ok(Self { standing, params, state, kept, children, meta, path, skipped, means })
     }
 }
 
@@ -150,12 +162,21 @@ pub(super) fn agree(plan: &Plan, meta: &Meta, checkpoint: &Checkpoint, path: &Pa
         return other(vec![data]);
     }
     let children = plan.join().map_or(0, |join| join.n as usize);
-    if checkpoint.state_names != plan.buffers() || there.children.len() != children {
+    let state = &checkpoint.state_names;
+    let state = &state[..state.len() - kept_names(state).len()];
+    if state != plan.state_buffers().as_slice() || there.children.len() != children {
         let (names, children) = (&checkpoint.state_names, there.children.len());
         let difference = format!("optimizer state {names:?} of {children} children of a join");
         return Err(JobError::OtherModel { path: path.to_owned(), difference });
     }
     Ok(())
+}
+
+/// The last of these names, those of what nodes keep back ([`Plan::kept_buffers`]).
+fn kept_names(names: &[String]) -> &[String] {
+    let number = |name: &String| name.strip_prefix("kept").is_some_and(|n| n.parse::<u32>().is_ok());
+    let others = names.iter().rposition(|name| !(name == THIN || number(name)));
+    &names[others.map_or(0, |last| last + 1)..]
 }
 
 /// Whether a checkpoint is of this model.

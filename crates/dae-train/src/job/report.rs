@@ -2,7 +2,7 @@
 
 use super::JobError;
 use crate::actors::{Checkpointer, End, Ended, Kept, Recorder, Save, Sync};
-use crate::board::Board;
+use crate::board::{Board, Progress};
 use crate::centre::Tally;
 use crate::run_folder::Event;
 use dae_actor::ActorRef;
@@ -29,6 +29,8 @@ pub struct Report {
     pub restarts: u64,
     /// How often each rank was the slowest to compute, since this process began.
     pub slowest: Vec<u64>,
+    /// Steps that changed nothing, since numbers in them were not finite (`job.on_nonfinite`); since this process began.
+    pub skipped: u64,
     /// The last checkpoint, if it was written at the end.
     pub checkpoint: Option<PathBuf>,
     /// The parameters at the end, flat, where they can be trusted.
@@ -86,13 +88,15 @@ pub(super) async fn finish(
     }
     let checkpoint = saved?;
     told?;
+    let Progress { slowest, skipped, .. } = board.read();
     Ok(Report {
         how,
         step,
         loss,
         samples_per_s: pace.map(|p| p.samples as f64 / p.seconds),
         restarts,
-        slowest: board.read().slowest,
+        slowest,
+        skipped,
         checkpoint,
         params,
         lost,

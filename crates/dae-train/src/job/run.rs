@@ -105,7 +105,7 @@ impl Job {
         origin: Origin,
         across: Across,
     ) -> Result<Self, JobError> {
-        let Origin { standing, params, state, children, meta, path, skipped, means } = origin;
+        let Origin { standing, params, state, kept, children, meta, path, skipped, means } = origin;
         let at = standing.as_ref().map(|s| s.at).unwrap_or_default();
         let body = match plan.join() {
             Some(join) => {
@@ -114,7 +114,7 @@ impl Job {
                 Body::Join(Box::new(parts))
             }
             None => {
-                let group = group(&plan, backend, &*dataset, at, means, across);
+                let group = group(&plan, backend, &*dataset, at, means, kept, across);
                 let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
                 let scale =
                     standing.as_ref().and_then(|s| s.scale).map_or(Scale::UNKNOWN, Scale::from_number);

@@ -2,6 +2,7 @@
 
 use super::DiskError;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -46,6 +47,17 @@ pub enum Event {
         samples: u64,
         /// The learning rate it was made with.
         lr: f32,
+    },
+    /// The step committed last changed nothing, since numbers in it were not finite.
+    Skipped {
+        /// The step.
+        step: u64,
+        /// The first worker whose numbers were the bad ones; none where only their sum was bad.
+        worker: Option<String>,
+        /// What was not finite: `loss` or `gradient`.
+        what: Cow<'static, str>,
+        /// The first tensor whose gradient held such a number, where that is known.
+        tensor: Option<String>,
     },
     /// A checkpoint was written.
     Checkpoint {

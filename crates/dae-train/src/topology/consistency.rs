@@ -213,6 +213,11 @@ impl Check<'_> {
             let fix = "name more, or none where any will do, or lower the count of `@cluster`";
             self.report("conflict", "placement.nodes", reason, fix);
         }
+        if word.model().iter().any(|item| matches!(item, MItem::Join(_))) && self.topology.job.skips() {
+            let reason = "the children of a `join` step apart from each other, so not all workers could skip a step alike";
+            let fix = "write on_nonfinite = \"stop\", or take the `join` out";
+            self.report("conflict", "job.on_nonfinite", reason, fix);
+        }
         let terms = u64::from(word.workers()) * u64::from(word.accum());
         if exact(&word) && terms > MOST_TERMS {
             let reason = format!(

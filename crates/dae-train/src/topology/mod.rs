@@ -51,6 +51,7 @@ pub use kinds::Kinds;
 pub use learning_rate::LearningRate;
 pub use loaded::Loaded;
 pub use plan::Plan;
+pub(crate) use plan::THIN;
 pub use problem::Problem;
 pub use reference::reference;
 pub use schema::json_schema;

@@ -13,6 +13,9 @@ use super::marks::Marks;
 use crate::centre::Shard;
 use crate::optimizer::Rule;
 
+/// What a checkpoint calls the thin matrices of low rank.
+pub(crate) const THIN: &str = "thin";
+
 /// A checked topology. Only [`Topology::compile`] and [`Loaded::compile`](super::Loaded::compile) make one.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -67,11 +70,6 @@ impl Plan {
     /// Whether gradients are added in a way that does not depend on who computed them: `order=exact`.
     pub fn exact(&self) -> bool {
         exact(&self.word)
-    }
-
-    /// Whether numbers lose something on their way between nodes, which is kept back and sent later.
-    pub fn keeps_back(&self) -> bool {
-        over_nodes(&self.word).is_some_and(|split| split.wire.loses())
     }
 
     /// How sums over nodes of a model of this layout are made; nothing where that is left to the run.
@@ -158,9 +156,26 @@ impl Plan {
         steps.div_ceil(self.period()).saturating_mul(n).div_ceil(k)
     }
 
-    /// The names of the flat buffers that a checkpoint holds besides the parameters. A join has those of the outer
-    /// optimizer, then for each child those of its own, and where it stands if that is not the centre.
+    /// The names of the flat buffers that a checkpoint holds besides the parameters: those of the state, and what the nodes
+    /// keep back.
     pub fn buffers(&self) -> Vec<String> {
+        let mut names = self.state_buffers();
+        names.extend(self.kept_buffers());
+        names
+    }
+
+    /// What lossy links keep back, a buffer for each node, and one for the thin matrices of low rank.
+    pub fn kept_buffers(&self) -> Vec<String> {
+        let Some(split) = over_nodes(&self.word).filter(|split| split.n > 1 && split.wire.loses()) else {
+            return Vec::new();
+        };
+        let thin = matches!(split.wire, Wire::PowerSgd(_)).then(|| THIN.into());
+        (0..split.n).map(|node| format!("kept{node}")).chain(thin).collect()
+    }
+
+    /// The buffers of the optimizer's state. A join has those of the outer optimizer, then for each child those of its own,
+    /// and where it stands if that is not the centre.
+    pub fn state_buffers(&self) -> Vec<String> {
         let inner = self.optimizer().map(Rule::new).map_or(&[][..], |rule| rule.state_names());
         let Some(join) = self.join() else { return inner.iter().map(|&name| name.into()).collect() };
         let own = matches!(join.outer, Outer::Elastic(_)).then_some("own");

@@ -67,6 +67,8 @@ section! {
         seed: u64 = 0, Key::int(0, i64::MAX);
         /// How often a failed worker is restarted before the run gives up.
         restarts: u32 = 3, Key::int(0, 1000).free();
+        /// What becomes of a step in which a loss or a gradient is not finite: it ends the run, or all workers skip it alike. A run that skips 100 in a row ends.
+        on_nonfinite: String = "stop".into(), Key::new(Rule::OneOf(&["stop", "skip_if_any"])).free();
         /// How long a step may take before the run is called stalled, in seconds.
         stall_timeout_s: u64 = 300, Key::int(1, 86_400).free();
     }
@@ -176,6 +178,13 @@ section! {
         /// How gradients travel between nodes: sealed, or, for networks in which everybody is trusted, plain, which is
         /// faster: who is on the network can read and change them. Nodes prove the cluster's key in any case.
         bulk: String = "sealed".into(), Key::new(Rule::OneOf(&["sealed", "plain"])).free();
+    }
+}
+
+impl Job {
+    /// Whether a step in which a number is not finite is skipped; otherwise it ends the run.
+    pub fn skips(&self) -> bool {
+        self.on_nonfinite == "skip_if_any"
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `lengths` | going on from a checkpoint with another length, or under what must not differ |
 //! | `failures` | workers, models and data that fail |
 //! | `not_finite` | losses and gradients that are not numbers |
+//! | `skipping` | such steps skipped, by `on_nonfinite` |
 //! | `checkpoints` | when the state is saved, and disks that refuse |
 //! | `listeners` | who is told of committed steps |
 //! | `nodes` | several nodes: the same bits, one end for all, failures, resuming |
@@ -38,5 +39,6 @@ mod not_finite;
 mod oracle;
 mod resume;
 mod rig;
+mod skipping;
 mod tails;
 mod untold;

@@ -5,6 +5,7 @@ use crate::linear::{Act, Linear, Moment};
 use crate::made_up::MadeUp;
 use crate::rig::{FEATURES, Folder, Ran, Rig, apart, topology};
 use dae_train::actors::Ended;
+use dae_train::checkpoint::{self, Checkpoint};
 use dae_train::job::{JobError, JobHandle};
 use dae_train::topology::Topology;
 use std::sync::{Arc, OnceLock};
@@ -174,6 +175,65 @@ fn a_wish_to_stop_on_one_node_stops_all_after_the_same_step() {
 }
 
 #[test]
+fn a_lossy_run_that_is_stopped_or_dies_goes_on_to_the_same_bits() {
+    for wire in ["int8", "topk(0.2)", "bf16", "powersgd(2)"] {
+        for (nodes, local) in [(2, 2), (3, 1)] {
+            let word = format!("split {local} @node | split {nodes} @cluster wire={wire} | step adam(0.02)");
+            let topology = topology(&word).checkpoint_every(10);
+            let whole = across(&topology, nodes);
+            let folder = Folder::new();
+            let run = |steps: u64, fails: u64, resume: bool| {
+                let model = || {
+                    Linear::new(FEATURES).acting(move |now| match now.is(0, fails) {
+                        true => Act::Fail("out of cheese"),
+                        false => {
+                            now.patient();
+                            Act::Compute
+                        }
+                    })
+                };
+                let rigs = (0..nodes).map(|_| Rig::new(&topology.clone().steps(steps)).backend(model()));
+                let ran = folder.nodes(rigs.collect(), resume);
+                ran.into_iter().map(Result::unwrap).collect::<Vec<_>>()
+            };
+            // Once in order, once by a failure, after which a periodic checkpoint is all there is.
+            run(25, 0, false);
+            let kept = folder.read(25);
+            assert!(
+                kept.state.iter().skip(2).all(|kept| kept.iter().any(|x| *x != 0.0)),
+                "{:?}",
+                kept.state_names
+            );
+            assert_eq!(run(60, 44, true)[0].report.step, 43);
+            let ran = run(60, 0, true);
+            assert_eq!(ran[0].first, 40, "{word}");
+            for node in &ran {
+                assert_eq!(node.report.step, 60);
+                assert_eq!(node.bits(), whole[0].bits(), "{word}");
+            }
+            assert_eq!(ran[0].log.lines("step"), whole[0].log.lines("step"));
+        }
+    }
+}
+
+#[test]
+fn what_other_nodes_had_kept_back_is_dropped() {
+    let topology = topology("split 2 @cluster wire=int8 | step adam(0.02)");
+    let folder = Folder::new();
+    let rigs = |steps: u64| (0..2).map(|_| Rig::new(&topology.clone().steps(steps))).collect::<Vec<_>>();
+    let _ = ended(folder.nodes(rigs(25), false)).map(Ran::finished);
+    let Checkpoint { meta, params, state, .. } = folder.read(25);
+    // As three nodes leave it.
+    let state: Vec<&[f32]> = state.iter().chain(&state[3..]).map(Vec::as_slice).collect();
+    let names = ["m", "v", "kept0", "kept1", "kept2"];
+    let snapshot = checkpoint::Snapshot { params: &params, state: &state, names: &names };
+    checkpoint::write(&folder.checkpoints(), &meta, snapshot, 3).unwrap();
+    let [a, b] = ended(folder.nodes(rigs(60), true)).map(Ran::finished);
+    assert_eq!((a.first, a.bits()), (25, b.bits()));
+    assert_ne!(a.bits(), across(&topology, 2)[0].bits(), "it goes on, and not to the same bits");
+}
+
+#[test]
 fn nodes_that_differ_are_told_in_what_before_the_first_step() {
     let own = topology("split 2 @cluster | step sgd(0.1)");
     let differ = |other: Rig| {
@@ -195,6 +255,9 @@ fn nodes_that_differ_are_told_in_what_before_the_first_step() {
     let want = "schedule: `split 2 @cluster | step sgd(0.1)`, 60 steps on a; \
                 `split 2 @cluster | step sgd(0.1)`, 61 steps on b";
     assert_eq!(steps, want);
+    let mut skips = own.clone();
+    skips.job.on_nonfinite = "skip_if_any".into();
+    assert_eq!(differ(Rig::new(&skips)), ["job.on_nonfinite: stop on a; skip_if_any on b"]);
     let model = differ(Rig::new(&own).backend(Linear::new(11)));
     assert!(model[0].starts_with("model: 156 parameters, layout "), "{model:?}");
 }

@@ -9,6 +9,13 @@ fn keys_that_contradict_each_other_are_refused() {
         ("[job]\nsteps = 5\nepochs = 2", "job.epochs", "conflict", "2", "remove one"),
         ("[job]\nsteps = 5\n[schedule]\nwarmup_steps = 5", "schedule.warmup_steps", "conflict", "5", "fewer"),
         ("[data]\nkind = \"idx\"", "data.path", "missing", "data", "add path"),
+        (
+            "[job]\non_nonfinite = \"skip_if_any\"\n[schedule]\nword = \"step sgd(0.1) | join 2\"",
+            "job.on_nonfinite",
+            "conflict",
+            "\"skip_if_any\"",
+            "take the `join` out",
+        ),
         ("[data]\neval_path = \"x\"", "data.eval_path", "conflict", "\"x\"", "kind = \"idx\""),
         ("[data.corruption]\nlevel = 1.5", "data.corruption.level", "out-of-range", "1.5", "0 to 1"),
         ("[model]\noutput = \"linear\"", "model.output", "conflict", "\"linear\"", "loss = \"mse\""),
