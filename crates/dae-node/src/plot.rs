@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use dae_schedule::cost::{Cost, Figures, Straggler, Traffic};
 use dae_train::exit::Exit;
-use dae_train::picture::{PictureError, Quantity, Series, learning_curves};
+use dae_train::picture::{PictureError, Series, learning_curves};
 use dae_train::run_folder::{Past, PastError};
 use miette::miette;
 
