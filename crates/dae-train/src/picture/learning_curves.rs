@@ -243,6 +243,26 @@ mod tests {
     }
 
     #[test]
+    fn a_short_curve_beside_a_long_one_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("loss.svg");
+        let far = |times: f64| Series {
+            label: String::new(),
+            points: decay(30).into_iter().map(|(x, y)| (times * x, y)).collect(),
+        };
+        let axis = |series: &[Series]| {
+            learning_curves(&path, series, Quantity::Bytes, "").unwrap();
+            let svg = fs::read_to_string(&path).unwrap();
+            (svg.contains("sent, in kB"), svg.contains("sent, in MB"))
+        };
+        // 90 kB beside 600 kB, or beside 60 MB.
+        assert_eq!(axis(&[far(3e3), far(2e4)]), (true, false));
+        assert_eq!(axis(&[far(3e3), far(2e6)]), (true, false));
+        assert_eq!(axis(&[far(1e6), far(2e6)]), (false, true));
+        assert_eq!(axis(&[far(0.0), far(2e6)]), (false, true));
+    }
+
+    #[test]
     fn lines_are_drawn_as_lines() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("loss.svg");
