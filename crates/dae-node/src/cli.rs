@@ -154,7 +154,7 @@ pub struct PlotArgs {
     /// schedule names]
     #[arg(long, value_name = "N")]
     pub nodes: Option<u32>,
-    /// What stands above the picture [default: training loss]
+    /// What stands above the picture
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
     /// The picture, a .png or .svg file; one that is there is replaced

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use dae_schedule::cost::{Cost, Figures, Straggler, Traffic};
 use dae_train::exit::Exit;
-use dae_train::picture::{PictureError, Quantity, Series, learning_curves};
+use dae_train::picture::{PictureError, Series, learning_curves};
 use dae_train::run_folder::{Past, PastError};
 use miette::miette;
 
@@ -30,12 +30,21 @@ pub fn plot(args: &PlotArgs) -> Result<Vec<u8>, Failure> {
             points: run.0.steps.iter().map(|step| (rate.at(step.step, step.samples), step.loss)).collect(),
         })
         .collect();
-    let title = args.title.as_deref().unwrap_or("training loss");
-    learning_curves(&args.out, &series, args.x.quantity(), title).map_err(undrawn)?;
+    let title = args.title.clone().unwrap_or_else(|| title(args));
+    learning_curves(&args.out, &series, args.x.quantity(), &title).map_err(undrawn)?;
     let rows = runs.iter().zip(&series).zip(names).map(|((run, series), name)| run.row(name, series));
     let mut text = table(["RUN", "STEPS", "SAMPLES", "SAMPLES/S", "LOSS", "WORD"], rows);
     text.extend(format!("drawn in {}\n", args.out.display()).as_bytes());
     Ok(text)
+}
+
+/// What the picture is called if nobody says.
+fn title(args: &PlotArgs) -> String {
+    match (args.x, args.nodes) {
+        (Along::Bytes, Some(nodes)) => format!("training loss over what passes between {nodes} nodes"),
+        (Along::Bytes, None) => "training loss over what all workers send".into(),
+        _ => "training loss".into(),
+    }
 }
 
 fn undrawn(error: PictureError) -> Failure {
@@ -62,7 +71,7 @@ impl Run {
             Along::Seconds => match self.0.samples_per_s {
                 Some(pace) => Ok(Rate::Sample(1.0 / pace)),
                 None => Err(usage(
-                    "its pace is known once it has ended, and made more than ten steps; use --x samples",
+                    "its summary.json tells no pace, which is known once a run has ended and made more than ten steps in one go; use --x samples",
                 )),
             },
             Along::Bytes => {
@@ -247,7 +256,7 @@ mod tests {
         for (arguments, why) in [
             (vec![nowhere], "there is no folder"),
             (vec![here], "holds no run"),
-            (vec![going, "--x", "seconds"], "once it has ended"),
+            (vec![going, "--x", "seconds"], "tells no pace"),
             (vec![going, "--x", "bytes"], "sends nothing"),
             (vec![going, "--out", "x.gif"], ".png or .svg"),
             (vec![], "RUN"),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Curves with fewer points are drawn as they are; others faintly, with a smoothed one over them.
-pub(super) const SMOOTH_FROM: usize = 20;
+pub(super) const SMOOTH_FROM: usize = 40;
 /// The points of a curve that are drawn, at most about two a pixel.
 const MAX_POINTS: usize = 4000;
 
@@ -101,7 +101,7 @@ mod tests {
             label: String::new(),
             points: (0..n).map(|i| (f64::from(i), f64::from(i * i % 7))).collect(),
         };
-        for n in [1, 19, 20, 1000] {
+        for n in [1, 39, 40, 1000] {
             let series = wave(n);
             let drawn = if (n as usize) < SMOOTH_FROM { series.finite() } else { smoothed(&series.finite()) };
             assert_eq!(series.end(), drawn.last().map(|p| p.1), "{n}");

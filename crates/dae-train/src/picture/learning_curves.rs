@@ -29,6 +29,8 @@ const COLOURS: [RGBColor; 8] = [
 ];
 /// Losses that span this factor are drawn on a logarithmic axis.
 const LOGARITHMIC_FROM: f64 = 4.0;
+/// So is what curves run along, if one goes this many times as far as another, which would be a line upright else.
+const APART_FROM: f64 = 10.0;
 
 /// Draws training loss over steps: [`learning_curves()`] of one run.
 ///
@@ -48,9 +50,11 @@ pub fn learning_curves(path: &Path, series: &[Series], x: Quantity, title: &str)
     let mut curves: Vec<Curve<'_>> = series.iter().map(Curve::of).collect();
     let all = |of: fn(&(f64, f64)) -> f64| span(curves.iter().flat_map(|c| &c.points).map(of));
     let (across, losses) = (all(|p| p.0).unwrap_or(0.0..1.0), all(|p| p.1).unwrap_or(0.0..1.0));
-    let (name, unit) = x.axis(across.end);
+    let ends = span(curves.iter().filter_map(|c| c.points.last()).map(|p| p.0)).unwrap_or(0.0..1.0);
+    let apart = across.start > 0.0 && ends.end / ends.start >= APART_FROM;
+    let (name, unit) = x.axis(if apart { ends.start } else { across.end });
     curves.iter_mut().flat_map(|c| &mut c.points).for_each(|p| p.0 /= unit);
-    let across = step_axis(across.start / unit..across.end / unit);
+    let across = step_axis(across.start / unit..across.end / unit, apart);
     save(path, &Plot { curves, title, name, across, losses: loss_axis(losses) })
 }
 
@@ -176,7 +180,10 @@ fn cut<B: DrawingBackend>(
     Ok(shown)
 }
 
-fn step_axis(steps: Range<f64>) -> Axis {
+fn step_axis(steps: Range<f64>, apart: bool) -> Axis {
+    if apart {
+        return Axis::logarithmic(steps);
+    }
     let lone = steps.start == steps.end;
     Axis::linear(if lone { steps.start - 1.0..steps.end + 1.0 } else { steps })
 }
@@ -219,8 +226,8 @@ mod tests {
             vec![(1.0, 0.0), (2.0, 0.0)],
             vec![(1.0, -3.0), (2.0, f64::INFINITY), (3.0, 1e300)],
             vec![(1.0, 1e-300), (2.0, 1e300)],
-            decay(19),
-            decay(20),
+            decay(39),
+            decay(40),
             decay(20_000),
         ] {
             assert_eq!(size(&[Series { label: String::new(), points }]), (1000, 600));
@@ -233,6 +240,26 @@ mod tests {
         let long = "step adam | ".repeat(50);
         let all = [series("a"), series(""), series(&long), Series { label: "none".into(), points: vec![] }];
         assert_eq!(size(&all), (1000, 600 + 4 * 26));
+    }
+
+    #[test]
+    fn a_short_curve_beside_a_long_one_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("loss.svg");
+        let far = |times: f64| Series {
+            label: String::new(),
+            points: decay(30).into_iter().map(|(x, y)| (times * x, y)).collect(),
+        };
+        let axis = |series: &[Series]| {
+            learning_curves(&path, series, Quantity::Bytes, "").unwrap();
+            let svg = fs::read_to_string(&path).unwrap();
+            (svg.contains("sent, in kB"), svg.contains("sent, in MB"))
+        };
+        // 90 kB beside 600 kB, or beside 60 MB.
+        assert_eq!(axis(&[far(3e3), far(2e4)]), (true, false));
+        assert_eq!(axis(&[far(3e3), far(2e6)]), (true, false));
+        assert_eq!(axis(&[far(1e6), far(2e6)]), (false, true));
+        assert_eq!(axis(&[far(0.0), far(2e6)]), (false, true));
     }
 
     #[test]
