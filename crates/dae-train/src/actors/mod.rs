@@ -9,6 +9,7 @@
 //! | `close` | how a step is closed: what every rank does to its slice |
 //! | `lease` | [`Lease`] of steps that a worker runs on its own, and how it ended |
 //! | `all_reduce_coordinator` | [`AllReduceCoordinator`]: forms the group, ends it, forms it anew after a failure |
+//! | `stall` | when a step takes so long that somebody should be told, and what |
 //! | `child` | [`Child`]: a group's place in a join |
 //! | `seat` | [`Seat`]: a worker's end of the join, and what it hears there |
 //! | `rounds` | where a worker's rounds begin and end |
@@ -40,6 +41,7 @@ mod parameter_server;
 mod recorder;
 mod rounds;
 mod seat;
+mod stall;
 mod told;
 
 pub use all_reduce_coordinator::{AllReduceCoordinator, End, Ended, Stop, Train};
@@ -48,7 +50,7 @@ pub use child::Child;
 pub use committed::{Committed, Skipped, StepRecord};
 pub use data_loader::{DataLoader, Feed, Refill};
 pub use gradient_worker::GradientWorker;
-pub use group::{Group, KeptBack, Links, TakenUp};
+pub use group::{Group, KeptBack, Linked, Links, TakenUp};
 pub use join_coordinator::{Inner, JoinChild, JoinCoordinator, JoinFacts};
 pub use kept::{Joined, Kept};
 pub use lease::{Lease, LeaseEnd, NonFinite, Pace};
