@@ -71,12 +71,16 @@ impl Barrier {
     /// As [`Barrier::wait`], so many turns at once: those before the last are arrived at, and not waited for. The bound
     /// is `patience` times as long.
     pub(crate) fn wait_turns(&self, rank: usize, turns: u64, patience: u32) -> Result<(), Broken> {
-        let turn = self.places[rank].arrivals.fetch_add(turns, Ordering::SeqCst) + turns;
-        if self.open(turn) {
+        let before = self.places[rank].arrivals.fetch_add(turns, Ordering::SeqCst);
+        let turn = before + turns;
+        // It may be the last to come to a turn that it does not wait for itself.
+        if self.open(before + 1) {
             // Sleepers exist only after a long wait; the lock is what makes this wake-up impossible to miss.
             drop(self.fate());
             self.wake.notify_all();
-            return self.pass(turn, rank);
+            if self.open(turn) {
+                return self.pass(turn, rank);
+            }
         }
         let (start, bound) = (Instant::now(), self.stall.saturating_mul(patience));
         let mut spins = 0;
@@ -91,7 +95,11 @@ impl Barrier {
                 yield_now();
             } else {
                 let guard = self.fate();
-                if !self.open(turn) && guard.cause.is_none() {
+                if self.open(turn) || guard.cause.is_some() {
+                    // Not held any longer: who gives up takes it again. Whoever breaks it has yet to say so.
+                    drop(guard);
+                    yield_now();
+                } else {
                     drop(self.wake.wait_timeout(guard, NAP).unwrap_or_else(PoisonError::into_inner));
                 }
                 if start.elapsed() > bound && !self.open(turn) {
