@@ -1,6 +1,6 @@
 //! The arena: parameters, optimizer state and a gradient slot per rank, flat and shared by a node's workers.
 
-use crate::{Barrier, Broken, Contribution, FlatBuffer, Member, Scale, larger};
+use crate::{Barrier, Broken, Contribution, FlatBuffer, Member, Scale, Seen, larger};
 use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
@@ -308,6 +308,26 @@ impl Arena {
     /// that it has lasted too long.
     pub fn stalled(&self) -> Option<Broken> {
         self.current().stalled()
+    }
+
+    /// Who waits for whom as of now, and what each rank is at.
+    pub fn look(&self) -> Vec<Seen> {
+        self.current().look()
+    }
+
+    /// The same in a sentence, of those that are waited for; of all, where nobody is waited for here.
+    pub fn doing(&self) -> String {
+        let (barrier, mut seen) = (self.current(), self.look());
+        if seen.iter().any(|seen| seen.missing) {
+            seen.retain(|seen| seen.missing);
+        }
+        let said = |s: &Seen| format!("rank {} is {}", s.rank, s.doing.describe(barrier.node_names()));
+        seen.iter().map(said).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What nodes are called; empty where there is one.
+    pub fn node_names(&self) -> Vec<String> {
+        self.current().node_names().to_vec()
     }
 
     /// The first cause, if the group is broken.

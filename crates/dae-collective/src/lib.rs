@@ -5,12 +5,14 @@
 //! |---|---|
 //! | `buffer` | [`FlatBuffer`]: 64-byte-aligned f32 memory that several threads share by phases |
 //! | `barrier` | [`Barrier`]: spins, then parks; broken by a failure or a stall, never waited for in vain |
+//! | `doing` | [`Doing`]: what a rank is at, for whoever has to say why others wait |
 //! | `commit` | [`Contribution`] of each rank and the [`Commit`] all ranks decide alike from them |
 //! | `arena` | [`Arena`]: parameters, optimizer state and a gradient slot per rank |
 //! | `member` | [`Member`]: one rank's hand in the arena: its slot, the reduce, its slice |
 //! | `apply` | [`Apply`]: what it may touch while a step is applied |
 //! | `exact` | [`Scale`]: sums of integers, which do not depend on the order of their terms |
 //! | `peers` | [`Peers`]: the other nodes, as one local rank sees them |
+//! | `noted` | links that say which nodes are waited for |
 //! | `element` | [`Element`]: numbers that are summed, and [`sum`] |
 //! | `algorithm` | [`Algorithm`]: the ways a collective can go |
 //! | `plan` | [`Plan`]: what each rank sends and receives in a [`Collective`], as plain data |
@@ -34,12 +36,14 @@ mod codec;
 mod coded;
 mod commit;
 mod cost;
+mod doing;
 mod element;
 mod exact;
 mod low_rank;
 mod means;
 mod member;
 mod memory_peers;
+mod noted;
 mod peers;
 mod perform;
 mod plan;
@@ -54,6 +58,7 @@ pub use buffer::FlatBuffer;
 pub use codec::{Codec, CodecError};
 pub use commit::{Commit, Contribution, Culprit};
 pub use cost::{Choice, Cost};
+pub use doing::{Doing, Seen};
 pub use element::{Element, sum};
 pub use exact::{Scale, exact_sum_of_squares, larger, peak, unit_of_squares};
 pub use low_rank::Matrix;

@@ -3,7 +3,8 @@
 use crate::across::Across;
 use crate::apply::{Sum, patience};
 use crate::arena::{Desk, FINAL, PERIODIC};
-use crate::{Apply, Arena, Barrier, Broken, Contribution, Means, Peers, Scale, Snapshot};
+use crate::noted::Noted;
+use crate::{Apply, Arena, Barrier, Broken, Contribution, Doing, Means, Peers, Scale, Snapshot};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -54,7 +55,10 @@ impl Member {
     pub fn across_by(mut self, peers: Box<dyn Peers>, means: Means) -> Self {
         let world = self.arena.world();
         assert_eq!(self.arena.first_rank(), peers.node() * world, "as many ranks on each node, counted on");
-        self.across = (peers.nodes() > 1).then(|| Across::new(peers, self.slice.clone(), means));
+        self.across = (peers.nodes() > 1).then(|| {
+            let peers = Noted::new(peers, self.barrier.clone(), self.rank);
+            Across::new(Box::new(peers), self.slice.clone(), means)
+        });
         self
     }
 
@@ -98,6 +102,11 @@ impl Member {
     /// This member's rank among those of all nodes.
     pub fn rank(&self) -> usize {
         self.arena.first_rank() + self.rank
+    }
+
+    /// Says what this rank is at from now on, for whoever asks why others wait.
+    pub fn note(&self, doing: Doing) {
+        self.barrier.note(self.rank, doing);
     }
 
     /// The arena it is in.
@@ -203,6 +212,7 @@ impl Member {
         // the second barrier below.
         unsafe { *desk.contribution.get() = mine };
         barrier.wait(rank)?;
+        barrier.note(rank, Doing::Applying);
         // SAFETY: as above; every rank has passed its write.
         let mut all: Vec<Contribution> =
             arena.desks.iter().map(|d| unsafe { *d.contribution.get() }).collect();
@@ -372,6 +382,7 @@ impl Member {
 
     /// Copies this rank's slice, unless the copy is taken; whether it did. For who holds the member alone.
     fn copy_into(&mut self, index: usize) -> Result<bool, Broken> {
+        self.note(Doing::Copy);
         let Self { arena, across, slice, turn, scale, rank, .. } = self;
         let (copy, mut gathered) = (&arena.copies[index], Ok(()));
         let done = copy.written(|| {

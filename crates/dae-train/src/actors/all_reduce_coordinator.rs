@@ -1,5 +1,6 @@
 //! The all-reduce coordinator: forms the group, ends it, forms it anew after a failure.
 
+use super::stall::{Stall, StallWatch};
 use super::{GradientWorker, Group, Kept, Lease, LeaseEnd, NonFinite, Pace, Recorder};
 use crate::centre::Tally;
 use crate::run_folder::Event;
@@ -7,7 +8,10 @@ use dae_actor::{Actor, ActorRef, AskError, Body, Context, Handler, Message, Repl
 use dae_collective::Broken;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How often to look whether a step takes long.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Control only: it lets the workers run steps by themselves and comes in when they stop. Its decisions are functions
 /// of what all workers said.
@@ -86,6 +90,33 @@ impl AllReduceCoordinator {
             context.spawn(lease, move |me, end, context| me.ended(rank, end, context));
         }
         self.watch(false, context);
+        let begun = Instant::now();
+        let watch = StallWatch::new(self.group.stall, Duration::ZERO, self.group.progress().0);
+        self.look(begun, watch, context);
+    }
+
+    /// Looks every half a second whether a step takes longer than is normal, long before that ends the run.
+    fn look(&self, begun: Instant, mut watch: StallWatch, context: &mut Context<'_, Self>) {
+        let generation = self.generation;
+        let next = tokio::time::Instant::now() + LOOK;
+        context.spawn(tokio::time::sleep_until(next), move |me, (), context| {
+            if me.generation != generation || me.done.is_none() {
+                return;
+            }
+            let ((progress, rests), arena) = (me.group.progress(), &me.group.arena);
+            let stall = watch.look(begun.elapsed(), progress, rests, &arena.look(), &arena.node_names());
+            if let Some(Stall { waited, what }) = stall {
+                let (step, waited_s) = (arena.committed_by_all(), waited.as_secs_f64());
+                tracing::warn!(
+                    "step {} takes long: nothing was committed for {waited_s:.1} s; {what}",
+                    step + 1
+                );
+                if let Err(e) = me.recorder.tell(Event::Stalled { step, waited_s, what }) {
+                    tracing::warn!(cause = %e, "a stall misses from the log");
+                }
+            }
+            me.look(begun, watch, context);
+        });
     }
 
     /// Looks again, once a step may take no longer, whether one was committed. `told`: the group was broken when
@@ -114,7 +145,9 @@ impl AllReduceCoordinator {
                 // Whoever waits is not to blame.
                 let cause = arena.stalled().unwrap_or_else(|| {
                     let stall = self.group.patience();
-                    let cause = format!("no step was committed within {stall:?} (job.stall_timeout_s)");
+                    let doing = arena.doing();
+                    let cause =
+                        format!("no step was committed within {stall:?} (job.stall_timeout_s): {doing}");
                     Broken::Left { rank: *rank, cause }
                 });
                 arena.break_with(cause);

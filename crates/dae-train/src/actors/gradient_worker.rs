@@ -4,11 +4,13 @@ use super::close::{Close, Closed, Spoilt};
 use super::feed::Batches;
 use super::rounds::{Rounds, Unseated};
 use super::told::Told;
-use super::{DataLoader, Group, Kept, KeptBack, Lease, LeaseEnd, NonFinite, Recorder, Skipped, StepRecord};
+use super::{
+    DataLoader, Group, Kept, KeptBack, Lease, LeaseEnd, Linked, NonFinite, Recorder, Skipped, StepRecord,
+};
 use crate::backend::Replica;
 use crate::data::Batch;
 use dae_actor::{Actor, ActorRef, Context, Handler};
-use dae_collective::{Broken, Commit, Contribution, Culprit, Member, larger, peak};
+use dae_collective::{Broken, Commit, Contribution, Culprit, Doing, Member, larger, peak};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -83,7 +85,7 @@ impl GradientWorker {
         let mut member = group.arena.join(self.local).map_err(|e| e.to_string())?;
         if group.across() {
             let gone = || "its links to other nodes went with the group they were of".to_owned();
-            let (peers, kept) = group.links(self.local).ok_or_else(gone)?;
+            let Linked { peers, kept } = group.links(self.local).ok_or_else(gone)?;
             member = member.across_by(peers, group.means.clone());
             if let Some(KeptBack { own, thin }) = kept {
                 member = member.keeping_back(&own, &thin);
@@ -220,8 +222,10 @@ fn gradient(
     for micro in 0..group.shares.accum {
         let at = if exact { micro } else { 0 };
         if hand.len() == at {
+            member.note(Doing::Data);
             hand.push(batches.next()?);
         }
+        member.note(Doing::Gradient);
         let batch = &hand[at];
         if batch.rows > 0 {
             let first = mine.weight == 0.0;

@@ -79,13 +79,21 @@ impl KeptBack {
     }
 }
 
-/// A worker's links to other nodes, and what it had kept back on them; to be taken once.
-pub struct Links(Mutex<Option<(Box<dyn Peers>, Option<KeptBack>)>>);
+/// A worker's links to other nodes.
+pub struct Linked {
+    /// The links.
+    pub peers: Box<dyn Peers>,
+    /// What it had kept back on them, where a run goes on.
+    pub kept: Option<KeptBack>,
+}
+
+/// Those, to be taken once.
+pub struct Links(Mutex<Option<Linked>>);
 
 impl Links {
     /// To be taken once.
     pub fn new(peers: Box<dyn Peers>, kept: Option<KeptBack>) -> Self {
-        Self(Mutex::new(Some((peers, kept))))
+        Self(Mutex::new(Some(Linked { peers, kept })))
     }
 }
 
@@ -148,7 +156,7 @@ impl Group {
     }
 
     /// Takes the links of a local worker. They are gone with the member that had them.
-    pub fn links(&self, local: usize) -> Option<(Box<dyn Peers>, Option<KeptBack>)> {
+    pub fn links(&self, local: usize) -> Option<Linked> {
         self.peers.get(local)?.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 

@@ -11,6 +11,7 @@
 //! | `all_reduce_coordinator` | [`AllReduceCoordinator`]: forms the group, ends it, forms it anew after a failure |
 //! | `alive` | [`Alive`]: whether an actor on another node still answers |
 //! | `bulk` | numbers as raw bytes beside a message |
+//! | `stall` | when a step takes so long that somebody should be told, and what |
 //! | `child` | [`Child`]: a group's place in a join |
 //! | `child_state` | [`ChildState`]: what a child has come to besides its parameters |
 //! | `outpost` | [`Outpost`]: begins and ends a child, on whatever node that is |
@@ -48,6 +49,7 @@ mod parameter_server;
 mod recorder;
 mod rounds;
 mod seat;
+mod stall;
 mod told;
 
 pub use alive::Alive;
@@ -58,7 +60,7 @@ pub use child_state::ChildState;
 pub use committed::{Committed, Skipped, StepRecord};
 pub use data_loader::{DataLoader, Feed, Refill};
 pub use gradient_worker::GradientWorker;
-pub use group::{Group, KeptBack, Links, TakenUp};
+pub use group::{Group, KeptBack, Linked, Links, TakenUp};
 pub use join_coordinator::{Inner, JoinChild, JoinCoordinator, JoinFacts};
 pub use kept::{Joined, Kept};
 pub use lease::{Lease, LeaseEnd, NonFinite, Pace};

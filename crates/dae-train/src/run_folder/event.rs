@@ -80,6 +80,15 @@ pub enum Event {
         /// The first cause.
         cause: String,
     },
+    /// The step after this one takes far longer than is normal; the run goes on.
+    Stalled {
+        /// Committed steps.
+        step: u64,
+        /// How long none was committed, in seconds.
+        waited_s: f64,
+        /// Which ranks are waited for, and what each is at for how long.
+        what: String,
+    },
     /// The run was stopped and can be resumed.
     Stopped {
         /// Committed steps.

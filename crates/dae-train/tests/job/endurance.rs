@@ -81,6 +81,28 @@ fn a_rank_that_is_late_once_is_named_and_the_run_goes_on() {
 }
 
 #[test]
+fn a_step_that_takes_long_is_told_while_it_does() {
+    let model = Linear::new(FEATURES).acting(|now| {
+        if now.is(1, 40) {
+            dawdle(Duration::from_millis(3800));
+        }
+        Act::Compute
+    });
+    let ran = Rig::new(&topology("split 3 | step adam(0.02)")).backend(model).run().finished();
+    assert_eq!(ran.restarts(), [""; 0]);
+    let [stalled] = &ran.log.events("stalled")[..] else { panic!("{:?}", ran.log.kinds()) };
+    assert_eq!(stalled["step"], 39);
+    let waited = stalled["waited_s"].as_f64().unwrap();
+    assert!((2.0..3.8).contains(&waited), "{waited}");
+    let what = stalled["what"].as_str().unwrap();
+    assert!(
+        what.starts_with("rank 1 has been computing its gradient for ")
+            && what.ends_with("ranks [0, 2] wait"),
+        "{what}"
+    );
+}
+
+#[test]
 fn a_rank_that_is_always_late_ends_the_run() {
     let model = Linear::new(FEATURES).acting(|now| {
         if now.is(1, 20) {
@@ -91,7 +113,9 @@ fn a_rank_that_is_always_late_ends_the_run() {
     let folder = Folder::new();
     let ran = folder.run(Rig::new(&stalling("split 2", 0)).backend(model)).unwrap();
     let cause = ran.failed();
-    assert!(cause.contains("ranks [1] did not arrive within 1s"), "{cause}");
+    let want =
+        "ranks [1] did not arrive within 1s; rank 0 waited for them: rank 1 was computing its gradient";
+    assert!(cause.contains(want), "{cause}");
     assert!(cause.contains("anew 0 times (job.restarts)"), "{cause}");
     assert_eq!((ran.report.step, ran.log.steps().len()), (19, 19));
 }
@@ -163,7 +187,11 @@ fn a_rank_that_never_comes_back_does_not_hold_the_run() {
 #[test]
 fn a_single_rank_that_never_comes_back_does_not_hold_the_run() {
     let ran = never_comes_back("split 1", 0);
-    assert!(ran.failed().contains("no step was committed within 1s"), "{}", ran.failed());
+    assert!(
+        ran.failed().contains("no step was committed within 1s (job.stall_timeout_s): rank 0 is "),
+        "{}",
+        ran.failed()
+    );
 }
 
 #[test]

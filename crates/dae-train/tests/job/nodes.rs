@@ -131,6 +131,24 @@ fn a_node_that_lets_the_others_wait_is_named() {
 }
 
 #[test]
+fn a_node_that_takes_long_is_told_of_on_the_first_while_it_does() {
+    let act = |now: &Moment<'_>| {
+        if now.is(2, 40) {
+            dawdle(Duration::from_millis(3800));
+        }
+        Act::Compute
+    };
+    let topology = topology("split 2 @node | split 2 @cluster | step sgd(0.1)");
+    let [a, _] = ended(Folder::new().nodes(two(&topology, act), false)).map(Ran::finished);
+    let [stalled] = &a.log.events("stalled")[..] else { panic!("{:?}", a.log.kinds()) };
+    let what = stalled["what"].as_str().unwrap();
+    for rank in [0, 1] {
+        assert!(what.contains(&format!("rank {rank} has been in the exchange with b for ")), "{what}");
+    }
+    assert_eq!(stalled["step"], 39);
+}
+
+#[test]
 fn numbers_that_are_none_stop_all_nodes_and_are_named_on_each() {
     for (act, what) in [(Act::Loss(f64::NAN), "loss"), (Act::Gradient(150, f32::INFINITY), "gradient")] {
         for optimizer in ["sgd(0.1)", "adam(0.01) clip=0.1"] {
