@@ -1,5 +1,6 @@
 //! Committed steps, as they are told to who wants to know.
 
+use crate::centre::Taken;
 use dae_actor::Message;
 
 /// One committed step: what all ranks decided alike.
@@ -22,6 +23,8 @@ pub struct Committed {
     pub steps: Vec<StepRecord>,
     /// How often each rank was the slowest to compute, in these steps.
     pub slowest: Vec<u64>,
+    /// Of a join that does not wait for all: what was taken up meanwhile, in order.
+    pub taken: Vec<Taken>,
 }
 
 impl Message for Committed {

@@ -1,6 +1,7 @@
 //! What there is to tell of committed steps, gathered for a few milliseconds.
 
 use super::{Committed, Keep, Kept, Pace, Recorder, StepRecord};
+use crate::centre::Taken;
 use dae_actor::{ActorRef, TellError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ pub(super) struct Told {
     recorder: Option<ActorRef<Recorder>>,
     steps: Vec<StepRecord>,
     slowest: Vec<u64>,
+    taken: Vec<Taken>,
     last: Instant,
     /// Steps and time since the start, the first few steps left out: they pay for what later ones find ready.
     warm: u64,
@@ -27,8 +29,8 @@ impl Told {
     /// Of a run of so many workers, after `first` steps.
     pub(super) fn new(recorder: Option<ActorRef<Recorder>>, workers: usize, first: u64) -> Self {
         let (slowest, now) = (vec![0; workers], Instant::now());
-        let warm = first + WARM_UP;
-        Self { recorder, steps: vec![], slowest, last: now, warm, since: None, counted: 0, latest: now }
+        let (steps, taken, warm) = (vec![], vec![], first + WARM_UP);
+        Self { recorder, steps, slowest, taken, last: now, warm, since: None, counted: 0, latest: now }
     }
 
     /// One more step, of this weight, for which all waited for that rank.
@@ -49,6 +51,11 @@ impl Told {
         }
     }
 
+    /// What a join has taken up; told with the next steps.
+    pub(super) fn taken(&mut self, taken: Vec<Taken>) {
+        self.taken.extend(taken);
+    }
+
     /// Whether the recorder is still at an earlier lot, perhaps since a listener is slow. Then steps are gathered: a
     /// backlog of lots would have to be worked off, listener by listener, before the run could end.
     fn behind(&self) -> bool {
@@ -66,14 +73,14 @@ impl Told {
     pub(super) fn rest(&mut self) {
         let Some(recorder) = &self.recorder else { return };
         self.last = self.latest;
-        if self.steps.is_empty() {
+        if self.steps.is_empty() && self.taken.is_empty() {
             return;
         }
         let none = vec![0; self.slowest.len()];
         let slowest = std::mem::replace(&mut self.slowest, none);
-        let lot = Committed { steps: std::mem::take(&mut self.steps), slowest };
-        if let Err(TellError::Full(lot)) = recorder.tell(lot) {
-            (self.steps, self.slowest) = (lot.steps, lot.slowest);
+        let (steps, taken) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.taken));
+        if let Err(TellError::Full(lot)) = recorder.tell(Committed { steps, slowest, taken }) {
+            (self.steps, self.slowest, self.taken) = (lot.steps, lot.slowest, lot.taken);
         }
     }
 

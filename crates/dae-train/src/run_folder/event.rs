@@ -1,6 +1,7 @@
 //! What one line of the event log says.
 
 use super::DiskError;
+use crate::centre::Taken;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -47,6 +48,8 @@ pub enum Event {
         /// The learning rate it was made with.
         lr: f32,
     },
+    /// A join that does not wait for all has taken up a push.
+    Push(Taken),
     /// A checkpoint was written.
     Checkpoint {
         /// Its step.
@@ -97,6 +100,8 @@ pub(super) struct Line {
     #[serde(rename = "type")]
     pub kind: String,
     pub step: Option<u64>,
+    pub child: Option<usize>,
+    pub round: Option<u64>,
     loss: Option<f64>,
 }
 
