@@ -2,6 +2,10 @@
 //!
 //! Every strategy gives only what [`crate::parse`] accepts. Counts are small, so that whatever runs a word can run it.
 
+mod runs;
+
+pub use runs::word_that_runs;
+
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -22,6 +22,8 @@ pub(super) struct Around {
     centre: Centre,
     children: Vec<Child>,
     pending: Vec<Contribution>,
+    /// Pushes that have come.
+    come: u64,
     now: f64,
 }
 
@@ -78,7 +80,7 @@ impl Around {
         if mutated!(BareQuorum) && terms.k == join.n {
             terms = SyncTerms { slack: None, late: Late::Drop, ..terms };
         }
-        Self { join, terms, id, centre: Centre::new(&join, x), children, pending: vec![], now: 0.0 }
+        Self { join, terms, id, centre: Centre::new(&join, x), children, pending: vec![], come: 0, now: 0.0 }
     }
 
     pub(super) fn round(&mut self, world: &mut World<'_>, x: &[f32], start: f64) -> Report {
@@ -92,9 +94,9 @@ impl Around {
         let mut updates = self.join.n / self.terms.k;
         while updates > 0 {
             (0..self.children.len()).for_each(|child| self.begin(world, child));
-            let Some(child) = self.next() else { break };
+            let Some(child) = self.next(world) else { break };
             self.arrive(world, child);
-            if self.pending.len() == self.terms.k as usize {
+            if self.due(world) {
                 updates -= 1;
                 for fired in self.fire(world) {
                     (weight, loss) = (weight + fired.samples, loss + fired.loss);
@@ -104,9 +106,20 @@ impl Around {
         Report { motion: Motion::Value(self.centre.x.clone()), weight, loss, end: self.now }
     }
 
+    /// What is still to come of the pushes that are repeated, if that is what this run does.
+    fn script<'a>(&self, world: &World<'a>) -> Option<impl Iterator<Item = &'a Push> + use<'a>> {
+        let (id, come) = (self.id, self.come as usize);
+        world.setting.replay.map(|all| all.iter().filter(move |push| push.centre == id).skip(come))
+    }
+
     /// A child that is idle pulls and begins a round, unless it is too far ahead of the slowest.
     fn begin(&mut self, world: &mut World<'_>, index: usize) {
         let slowest = self.children.iter().map(|child| child.clock).min().unwrap_or(0);
+        if let Some(mut script) = self.script(world)
+            && script.find(|push| push.worker == index).is_none_or(|push| push.read != self.centre.version)
+        {
+            return;
+        }
         let child = &mut self.children[index];
         let slack = self.terms.slack.map(|s| u64::from(s) + u64::from(mutated!(SlackOffByOne)));
         let ahead = slack.is_some_and(|s| child.clock > slowest + s);
@@ -129,7 +142,11 @@ impl Around {
     }
 
     /// Who pushes next: the earliest, and of those that are equal the first.
-    fn next(&self) -> Option<usize> {
+    fn next(&self, world: &World<'_>) -> Option<usize> {
+        if let Some(mut script) = self.script(world) {
+            let under_way = |child: &usize| matches!(self.children[*child].state, State::Running(_));
+            return script.next().map(|push| push.worker).filter(under_way);
+        }
         let ends = self.children.iter().enumerate().filter_map(|(index, child)| match &child.state {
             State::Running(flight) => Some((flight.report.end, index)),
             _ => None,
@@ -137,9 +154,22 @@ impl Around {
         ends.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, index)| index)
     }
 
+    /// Whether the update fires.
+    fn due(&self, world: &World<'_>) -> bool {
+        match self.script(world) {
+            // Fewer may have come to it than are asked for, where the others were through with their data.
+            Some(mut script) => {
+                let next = Some(self.centre.version + 1);
+                !self.pending.is_empty() && script.all(|push| push.applied != next)
+            }
+            None => self.pending.len() == self.terms.k as usize,
+        }
+    }
+
     /// A child pushes: its displacement waits for the update, or is dropped.
     fn arrive(&mut self, world: &mut World<'_>, index: usize) {
         let version = self.centre.version;
+        self.come += 1;
         let child = &mut self.children[index];
         let State::Running(flight) = std::mem::replace(&mut child.state, State::Waiting) else { return };
         let Flight { read, from, report: Report { mut motion, mut weight, loss, end } } = *flight;
@@ -216,6 +246,7 @@ impl Around {
         tape.list(self.children.len(), &mut self.pending, Contribution::blank(parameters), |tape, each| {
             each.tape(tape)
         });
+        tape.number(&mut self.come);
         tape.float(&mut self.now);
         for child in &mut self.children {
             tape.number(&mut child.clock);

@@ -56,6 +56,8 @@
 //!   to where it was, and start from there: they never pull.
 //! - `mix` is the share of its own that a child keeps when it pulls. Its displacement is measured from the centre.
 //! - With `frag P`, fragment i of the parameters (in order, equally long) is due after (i + 1) h/P inner rounds of h.
+//! - With `replay` a run follows the pushes of another one: a child begins where the version is the one it had pulled, an
+//!   update fires once all that went into it have come.
 //! - A child's weight is its samples. A child without any, at the end of the data, does no step and has no vote.
 
 #[macro_use]

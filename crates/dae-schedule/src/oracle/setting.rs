@@ -2,6 +2,7 @@
 
 use super::dice::chance;
 use super::model::Model;
+use super::trajectory::Push;
 
 /// All that a run depends on besides the word and the first parameters. Equal settings repeat a run to the bit.
 #[derive(Clone, Copy)]
@@ -17,12 +18,16 @@ pub struct Setting<'a> {
     /// How long a step takes, by the worker and by how many it has done before: positive, in any unit. All that stands
     /// left of `step` is one worker here, whatever it is split over.
     pub duration: &'a dyn Fn(usize, u64) -> f64,
+    /// The pushes of another run of the word, in the order they were taken up. Who comes next to a centre, which version
+    /// it had pulled, and which update it goes into are read there and not from the clock: what that run came to by
+    /// chance is repeated. A child begins no round that is not there, so a run ends where they end.
+    pub replay: Option<&'a [Push]>,
 }
 
 impl<'a> Setting<'a> {
     /// Endless data, and workers that all take one unit of time for a step.
     pub fn new(model: &'a dyn Model, batch: u64) -> Self {
-        Self { model, batch, total: u64::MAX, seed: 0, duration: &even }
+        Self { model, batch, total: u64::MAX, seed: 0, duration: &even, replay: None }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Committed steps, as they are told to who wants to know.
 
+use crate::centre::Taken;
 use dae_actor::{Body, Message};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -39,6 +40,8 @@ pub struct Committed {
     pub slowest: Vec<u64>,
     /// Those of the steps that were skipped.
     pub skipped: Vec<Skipped>,
+    /// Of a join that does not wait for all: what was taken up meanwhile, in order.
+    pub taken: Vec<Taken>,
 }
 
 impl Message for Committed {

@@ -111,6 +111,7 @@ impl JoinCoordinator {
     }
 
     fn perform(&mut self, orders: Vec<Order>, context: &mut Context<'_, Self>) {
+        self.told.taken(self.ledger.taken());
         for order in orders {
             if self.failed.is_some() {
                 return;

@@ -102,7 +102,12 @@ impl Message for Event {
 impl Handler<Committed> for Recorder {
     fn handle(&mut self, committed: Committed, _: &mut Context<'_, Self>) {
         let mut skipped = committed.skipped.iter().peekable();
+        let mut taken = committed.taken.iter().peekable();
         for r in &committed.steps {
+            // What went into an update, and what was dropped before it, stand before it.
+            while let Some(push) = taken.next_if(|push| push.applied.is_none_or(|made| made <= r.step)) {
+                self.write(&Event::Push(*push));
+            }
             if r.step != self.step + 1 {
                 self.fail(format!("step {} followed step {}", r.step, self.step));
             }
@@ -112,6 +117,7 @@ impl Handler<Committed> for Recorder {
                 self.skipped(skipped);
             }
         }
+        taken.for_each(|push| self.write(&Event::Push(*push)));
         self.flush();
         self.board.post(&committed);
         self.listeners.retain_mut(|listener| told(listener, &committed));

@@ -1,6 +1,7 @@
 //! What there is to tell of committed steps, gathered for a few milliseconds.
 
 use super::{Committed, Keep, Kept, Pace, Recorder, Skipped, StepRecord};
+use crate::centre::Taken;
 use dae_actor::{ActorRef, TellError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ pub(super) struct Told {
     steps: Vec<StepRecord>,
     slowest: Vec<u64>,
     skipped: Vec<Skipped>,
+    taken: Vec<Taken>,
     last: Instant,
     /// Steps and time since the start, the first few steps left out: they pay for what later ones find ready.
     warm: u64,
@@ -30,17 +32,8 @@ impl Told {
         let (slowest, now) = (vec![0; workers], Instant::now());
         let warm = first + WARM_UP;
         let (since, counted) = (None, 0);
-        Self {
-            recorder,
-            steps: vec![],
-            slowest,
-            skipped: vec![],
-            last: now,
-            warm,
-            since,
-            counted,
-            latest: now,
-        }
+        let (steps, skipped, taken) = (vec![], vec![], vec![]);
+        Self { recorder, steps, slowest, skipped, taken, last: now, warm, since, counted, latest: now }
     }
 
     /// One more step, of this weight, for which all waited for that rank.
@@ -68,6 +61,11 @@ impl Told {
         }
     }
 
+    /// What a join has taken up; told with the next steps.
+    pub(super) fn taken(&mut self, taken: Vec<Taken>) {
+        self.taken.extend(taken);
+    }
+
     /// Whether the recorder is still at an earlier lot, perhaps since a listener is slow. Then steps are gathered: a
     /// backlog of lots would have to be worked off, listener by listener, before the run could end.
     fn behind(&self) -> bool {
@@ -85,14 +83,16 @@ impl Told {
     pub(super) fn rest(&mut self) {
         let Some(recorder) = &self.recorder else { return };
         self.last = self.latest;
-        if self.steps.is_empty() {
+        if self.steps.is_empty() && self.taken.is_empty() {
             return;
         }
         let none = vec![0; self.slowest.len()];
         let slowest = std::mem::replace(&mut self.slowest, none);
         let (steps, skipped) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.skipped));
-        if let Err(TellError::Full(lot)) = recorder.tell(Committed { steps, slowest, skipped }) {
-            (self.steps, self.slowest, self.skipped) = (lot.steps, lot.slowest, lot.skipped);
+        let taken = std::mem::take(&mut self.taken);
+        if let Err(TellError::Full(lot)) = recorder.tell(Committed { steps, slowest, skipped, taken }) {
+            (self.steps, self.slowest) = (lot.steps, lot.slowest);
+            (self.skipped, self.taken) = (lot.skipped, lot.taken);
         }
     }
 

@@ -20,6 +20,19 @@ pub struct Arrival {
     pub last: bool,
 }
 
+/// A push as the books have it: what went into which update, which is all that was left to chance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// Which child.
+    pub child: usize,
+    /// Its round, counted from 0.
+    pub round: u64,
+    /// The version it had pulled.
+    pub read: u64,
+    /// The version it made, with others perhaps; nothing if it was dropped.
+    pub applied: Option<u64>,
+}
+
 /// What follows, to be done in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
@@ -72,6 +85,8 @@ pub struct Ledger {
     held: Option<bool>,
     stopping: bool,
     tally: Tally,
+    /// What was taken up since somebody asked; nothing is kept where all wait for all.
+    taken: Vec<Taken>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -112,7 +127,7 @@ impl Ledger {
             // Who waits for all is never ahead; a run made longer may begin with children of unequal clocks.
             terms.slack = None;
         }
-        Self { terms, oldest, version, children, pending, pause_every, held, stopping, tally }
+        Self { terms, oldest, version, children, pending, pause_every, held, stopping, tally, taken: vec![] }
     }
 
     /// Lets all come to rest after each so many updates, 0 for never: nobody begins a round until [`Ledger::release`],
@@ -142,6 +157,11 @@ impl Ledger {
         &mut self.tally
     }
 
+    /// The pushes that were taken up since this was asked last, in order; of a join that waits for all, none.
+    pub fn taken(&mut self) -> Vec<Taken> {
+        std::mem::take(&mut self.taken)
+    }
+
     /// Lets all begin.
     pub fn begin(&mut self) -> Vec<Order> {
         self.settle(Vec::new())
@@ -162,6 +182,7 @@ impl Ledger {
         if late || self.oldest.is_some_and(|oldest| age > u64::from(oldest)) {
             child.state = if child.last { State::Done } else { State::Idle };
             self.tally.dropped(arrival.child);
+            self.book(arrival.child, arrival.round, None);
             orders.push(Order::Drop { child: arrival.child, round: arrival.round });
         } else {
             child.state = State::Waiting;
@@ -226,12 +247,19 @@ impl Ledger {
             let child = &mut self.children[each.child];
             child.state = if child.last { State::Done } else { State::Idle };
             self.tally.applied(each.child, self.version - child.read);
+            self.book(each.child, each.round, Some(self.version + 1));
         }
         self.version += 1;
         if self.pause_every > 0 && self.version.is_multiple_of(self.pause_every) && !self.stopping {
             self.held.get_or_insert(false);
         }
         Some(Order::Fire { version: self.version, given })
+    }
+
+    fn book(&mut self, child: usize, round: u64, applied: Option<u64>) {
+        if (self.terms.k as usize) < self.children.len() {
+            self.taken.push(Taken { child, round, read: self.children[child].read, applied });
+        }
     }
 
     /// Who is idle begins, unless it is too far ahead of the slowest, or nobody may.

@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `ledger` | [`Ledger`]: who may begin, which update fires when, who is late; [`Arrival`] in, [`Order`] out |
+//! | `ledger` | [`Ledger`]: who may begin, which update fires when, who is late; [`Arrival`] in, [`Order`] out, [`Taken`] for the log |
 //! | `shard` | [`Shard`]: a slice of the centre's parameters with its outer optimizer, and the update that moves it |
 //! | `contribution` | [`Contribution`]: what a child hands a shard, and what lateness costs it |
 //! | `tally` | [`Tally`]: how stale contributions were, and how long children waited |
@@ -16,7 +16,7 @@ mod shard;
 mod tally;
 
 pub use contribution::{Contribution, Motion};
-pub use ledger::{Arrival, Ledger, Order};
+pub use ledger::{Arrival, Ledger, Order, Taken};
 pub use shard::{Shard, cut};
 pub use tally::{ChildTally, Tally};
 

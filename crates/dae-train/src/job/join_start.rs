@@ -194,7 +194,8 @@ fn teller(outpost: ActorRef<Outpost>) -> Listener {
             let slowest = if lot == 0 { committed.slowest.clone() } else { vec![0; committed.slowest.len()] };
             let of_these = |s: &&Skipped| steps.iter().any(|step| step.step == s.step);
             let skipped = committed.skipped.iter().filter(of_these).cloned().collect();
-            let told = outpost.tell(Committed { steps: steps.to_vec(), slowest, skipped });
+            // What was taken up is for the log, which is here.
+            let told = outpost.tell(Committed { steps: steps.to_vec(), slowest, skipped, taken: vec![] });
             !matches!(told, Err(TellError::Stopped(..) | TellError::Unreachable(..)))
         })
     })

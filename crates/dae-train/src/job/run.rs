@@ -123,8 +123,9 @@ impl Job {
             }
         };
         checkpoint::set_aside(&skipped)?;
+        let rounds: Vec<u64> = children.iter().map(|child| child.steps.div_ceil(plan.period())).collect();
         let records = folder.map(|folder| -> Result<_, JobError> {
-            let mut log = EventLog::open_truncated_to(&folder.events(), at.step)?;
+            let mut log = EventLog::open_truncated_to(&folder.events(), at.step, &rounds)?;
             log.append(&match &path {
                 Some(path) => Event::Resumed { step: at.step, checkpoint: path.display().to_string() },
                 None => Event::Started {

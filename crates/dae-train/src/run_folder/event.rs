@@ -1,6 +1,7 @@
 //! What one line of the event log says.
 
 use super::DiskError;
+use crate::centre::Taken;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;
@@ -59,6 +60,8 @@ pub enum Event {
         /// The first tensor whose gradient held such a number, where that is known.
         tensor: Option<String>,
     },
+    /// A join that does not wait for all has taken up a push.
+    Push(Taken),
     /// A checkpoint was written.
     Checkpoint {
         /// Its step.
@@ -118,6 +121,8 @@ pub(super) struct Line {
     #[serde(rename = "type")]
     pub kind: String,
     pub step: Option<u64>,
+    pub child: Option<usize>,
+    pub round: Option<u64>,
     pub loss: Option<f64>,
     pub samples: Option<u64>,
     pub word: Option<String>,

@@ -27,12 +27,12 @@ impl EventLog {
         Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
     }
 
-    /// Opens a log to go on from committed step `step`: later `step` and `checkpoint` events are dropped, as are
-    /// torn lines. The log is rewritten under a temporary name and renamed. One that does not exist is begun.
+    /// Opens a log to go on from committed step `step`, at which the children of a join had done so many `rounds`: later
+    /// `step`, `checkpoint` and `push` events are dropped, as are torn lines. The log is rewritten under a temporary name and renamed. One that does not exist is begun.
     ///
     /// # Errors
     /// What the disk refused; the log is then as it was.
-    pub fn open_truncated_to(path: &Path, step: u64) -> Result<Self, DiskError> {
+    pub fn open_truncated_to(path: &Path, step: u64, rounds: &[u64]) -> Result<Self, DiskError> {
         if !path.exists() {
             return Self::create(path);
         }
@@ -40,11 +40,15 @@ impl EventLog {
         let file = File::create(&temporary).map_err(DiskError::when("create", &temporary))?;
         let mut log = Self { path: temporary, file: BufWriter::new(file) };
         for_each_line(path, |line, text| {
-            let progress = matches!(line.kind.as_str(), "step" | "checkpoint");
-            if progress && line.step.is_none_or(|s| s > step) {
-                return Ok(());
-            }
-            log.append_line(text)
+            let later = match line.kind.as_str() {
+                "step" | "checkpoint" => line.step.is_none_or(|s| s > step),
+                "push" => {
+                    let done = line.child.and_then(|child| rounds.get(child)).copied().unwrap_or(0);
+                    line.round.is_none_or(|round| round >= done)
+                }
+                _ => false,
+            };
+            if later { Ok(()) } else { log.append_line(text) }
         })?;
         log.sync()?;
         fs::rename(&log.path, path).map_err(DiskError::when("replace", path))?;
@@ -94,10 +98,15 @@ impl EventLog {
 mod tests {
     use super::super::{Event, read_losses};
     use super::*;
+    use crate::centre::Taken;
     use proptest::prelude::*;
 
     fn step(step: u64) -> Event {
         Event::Step { step, loss: 1.0 / step as f64, samples: step * 256, lr: 0.001 }
+    }
+
+    fn push(round: u64) -> Event {
+        Event::Push(Taken { child: 0, round, read: round, applied: Some(round + 1) })
     }
 
     #[test]
@@ -108,12 +117,14 @@ mod tests {
         log.append(&Event::Step { step: 1, loss: 0.69, samples: 256, lr: 0.001 }).unwrap();
         log.append(&Event::Step { step: 2, loss: f64::NAN, samples: 512, lr: 0.001 }).unwrap();
         log.append(&Event::Stopped { step: 2, reason: "asked to\nstop".into() }).unwrap();
+        log.append(&push(3)).unwrap();
         log.flush().unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
             "{\"type\":\"step\",\"step\":1,\"loss\":0.69,\"samples\":256,\"lr\":0.001}\n\
              {\"type\":\"step\",\"step\":2,\"loss\":null,\"samples\":512,\"lr\":0.001}\n\
-             {\"type\":\"stopped\",\"step\":2,\"reason\":\"asked to\\nstop\"}\n"
+             {\"type\":\"stopped\",\"step\":2,\"reason\":\"asked to\\nstop\"}\n\
+             {\"type\":\"push\",\"child\":0,\"round\":3,\"read\":3,\"applied\":4}\n"
         );
         let losses = read_losses(&path).unwrap();
         assert_eq!(losses[0], (1, 0.69));
@@ -130,6 +141,7 @@ mod tests {
             let mut log = EventLog::create(&path).unwrap();
             let mut synced = 0;
             for s in 1..=20 {
+                log.append(&push(s - 1)).unwrap();
                 log.append(&step(s)).unwrap();
                 log.append(&Event::Checkpoint { step: s, path: "there".into() }).unwrap();
                 if s == checkpoint {
@@ -141,8 +153,9 @@ mod tests {
             let whole = fs::read(&path).unwrap();
             fs::write(&path, &whole[..synced + cut.index(whole.len() - synced + 1)]).unwrap();
 
-            let mut log = EventLog::open_truncated_to(&path, checkpoint).unwrap();
+            let mut log = EventLog::open_truncated_to(&path, checkpoint, &[checkpoint]).unwrap();
             for s in checkpoint + 1..=20 {
+                log.append(&push(s - 1)).unwrap();
                 log.append(&step(s)).unwrap();
                 log.append(&Event::Checkpoint { step: s, path: "there".into() }).unwrap();
             }
@@ -159,7 +172,7 @@ mod tests {
         fs::write(&path, b"\0\0\xff\n{\"type\":\"step\",\"step\":1,\"loss\":1}\n7\n{\"type\":\"mine\"}\n[")
             .unwrap();
         assert_eq!(read_losses(&path).unwrap(), [(1, 1.0)]);
-        drop(EventLog::open_truncated_to(&path, 1).unwrap());
+        drop(EventLog::open_truncated_to(&path, 1, &[]).unwrap());
         let kept = "{\"type\":\"step\",\"step\":1,\"loss\":1}\n{\"type\":\"mine\"}\n";
         assert_eq!(fs::read_to_string(&path).unwrap(), kept);
     }

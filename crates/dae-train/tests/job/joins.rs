@@ -1,53 +1,14 @@
 //! Joins: the same numbers as the oracle of the algebra, stopping and going on, children that fail.
 
-use crate::linear::{Act, Linear, add_gradient};
-use crate::made_up::MadeUp;
-use crate::oracle::initial;
+use crate::interpreted::interpreted;
+use crate::linear::{Act, Linear};
 use crate::rig::{FEATURES, Folder, Ran, Rig, plan, topology, until};
-use dae_schedule::oracle::{Grain, Model, Round, Run, Setting};
 use dae_train::actors::Ended;
-use dae_train::backend::Backend;
-use dae_train::data::{Batch, Dataset, Feeder};
 use dae_train::job::JobHandle;
-use dae_train::layout::Layout;
 use dae_train::topology::Topology;
-use proptest::prelude::*;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-
-/// The model of these tests, as the oracle sees it.
-struct Pure {
-    layout: Layout,
-    feeder: Feeder,
-}
-
-impl Model for Pure {
-    fn parameters(&self) -> usize {
-        self.layout.len()
-    }
-
-    fn gradient(&self, params: &[f32], grain: Range<u64>, into: &mut [f32]) -> Grain {
-        let rows = (grain.end - grain.start) as usize;
-        let mut batch = Batch::new(rows, FEATURES, false);
-        self.feeder.fill(grain, &mut batch);
-        into.fill(0.0);
-        Grain { weight: rows as f64, loss: add_gradient(&self.layout, params, &batch, into) }
-    }
-}
-
-/// What the oracle comes to, round by round, in as many as the run has.
-fn truth(topology: &Topology) -> Vec<Round> {
-    let plan = plan(topology);
-    let dataset: Arc<dyn Dataset> = Arc::new(MadeUp::new(50, FEATURES));
-    let feeder = dae_train::job::feeder(&plan, &dataset);
-    let model = Pure { layout: Linear::new(FEATURES).layout().clone(), feeder };
-    let setting = Setting { total: plan.total_samples(50), ..Setting::new(&model, plan.batch() as u64) };
-    let word = dae_schedule::parse(&topology.schedule.word).unwrap();
-    let rounds = plan.steps(50).div_ceil(plan.period());
-    Run::new(&word, initial(topology), setting).unwrap().rounds(rounds as usize)
-}
 
 fn bits(params: &[f32]) -> Vec<u32> {
     params.iter().map(|p| p.to_bits()).collect()
@@ -55,7 +16,7 @@ fn bits(params: &[f32]) -> Vec<u32> {
 
 /// Holds a run against the oracle: parameters to the bit, losses nearly.
 fn holds(topology: &Topology) -> Ran {
-    let (word, rounds) = (&topology.schedule.word, truth(topology));
+    let (word, rounds) = (&topology.schedule.word, interpreted(topology, None).rounds);
     let ran = Rig::new(topology).run().finished();
     assert_eq!(ran.bits(), bits(&rounds.last().unwrap().params), "{word}");
     let steps = ran.log.steps();
@@ -76,48 +37,6 @@ fn one_shard_that_waits_and_averages() {
 fn what_users_write_first() {
     holds(&topology("step raw | join 2 outer=adam(1e-2) shards=2").steps(20));
     holds(&topology("split 2 | step adamw(1e-2) | every 5 | join 2 outer=nesterov(0.7,0.9)").steps(20));
-}
-
-fn words() -> impl Strategy<Value = String> {
-    let step = prop_oneof![
-        Just("sgd(0.1)"),
-        Just("sgd(0.05, momentum=0.9, nesterov)"),
-        Just("adam(0.01)"),
-        Just("adamw(0.01)"),
-        Just("raw"),
-    ];
-    let outer = prop_oneof![
-        Just("avg"),
-        Just("nesterov(0.7,0.9)"),
-        Just("slowmo(1,0.5)"),
-        Just("elastic(0.3)"),
-        Just("sgd(0.3)"),
-        Just("adam(0.01)"),
-    ];
-    let sync = prop_oneof![Just("bsp"), Just("ssp(0)"), Just("all")];
-    let rest =
-        (1u32..5, prop_oneof![Just(""), Just(" scale=sum")], prop_oneof![Just(""), Just(" weight=equal")]);
-    (1u32..3, step, 1u32..4, 1u32..4, sync, outer, rest).prop_map(
-        |(split, step, every, n, sync, outer, (shards, scale, weight))| {
-            let sync = if sync == "all" { format!("quorum({n})") } else { sync.into() };
-            // A sum of raw gradients or of many displacements may grow without bound, and so may an elastic raw.
-            let outer = if step == "raw" && outer.starts_with("elastic") { "sgd(0.3)" } else { outer };
-            let outer = if step == "raw" && outer == "avg" { "sgd(0.1)" } else { outer };
-            format!(
-                "split {split} | step {step} | every {every} | join {n} sync={sync} outer={outer} shards={shards}{scale}{weight}"
-            )
-        },
-    )
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 20, ..ProptestConfig::default() })]
-
-    #[test]
-    fn synchronous_words_are_the_oracle_to_the_bit(word in words(), epochs in 0.7f64..2.5) {
-        // Ends in the middle of a step, and mostly of a round.
-        holds(&topology(&word).batch(3).epochs(epochs).masking(0.1));
-    }
 }
 
 #[test]

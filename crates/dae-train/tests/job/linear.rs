@@ -91,7 +91,8 @@ impl Backend for Linear {
     fn replica(&self, member: &Member) -> Result<Box<dyn Replica>, BackendError> {
         (self.made)(member.rank())?;
         let (layout, act) = (self.layout.clone(), self.act.clone());
-        Ok(Box::new(Copy { params: vec![0.0; layout.len()], layout, act }))
+        let zeros = vec![0.0; layout.len()];
+        Ok(Box::new(Copy { params: zeros.clone(), own: zeros, layout, act }))
     }
 
     fn reconstruct(&self, _: &[f32], _: &Batch, _: &mut [f32]) -> Result<f64, BackendError> {
@@ -102,6 +103,7 @@ impl Backend for Linear {
 struct Copy {
     layout: Layout,
     params: Vec<f32>,
+    own: Vec<f32>,
     act: Arc<Hook>,
 }
 
@@ -114,11 +116,13 @@ impl Replica for Copy {
             return Err(BackendError(cause.into()));
         }
         self.params.copy_from_slice(member.params());
+        let loss = gradient(&self.layout, &self.params, batch, &mut self.own);
         let slot = member.slot();
         if first {
-            slot.fill(0.0);
+            slot.copy_from_slice(&self.own);
+        } else {
+            slot.iter_mut().zip(&self.own).for_each(|(sum, g)| *sum += g);
         }
-        let loss = add_gradient(&self.layout, &self.params, batch, slot);
         match act {
             Act::Loss(instead) => return Ok(instead),
             Act::Gradient(at, value) => slot[at] = value,
@@ -128,8 +132,13 @@ impl Replica for Copy {
     }
 }
 
-/// Adds the gradient of the sum over the rows to `slot`; returns the sum of the loss.
-pub fn add_gradient(layout: &Layout, params: &[f32], batch: &Batch, slot: &mut [f32]) -> f64 {
+/// The finest digit of a gradient: more digits than one of size 1 has, and so few that a sum that is free of order, of 32
+/// bits for the largest of its terms, loses none.
+const FINEST: f32 = 1.0 / (1 << 26) as f32;
+
+/// The gradient of the sum over the rows, whole multiples of 2^-26; returns the sum of the loss.
+pub fn gradient(layout: &Layout, params: &[f32], batch: &Batch, into: &mut [f32]) -> f64 {
+    into.fill(0.0);
     let n = batch.features;
     let [weight, bias] = layout.tensors() else { panic!("two tensors") };
     let (w, b) = (&params[weight.range()], &params[bias.range()]);
@@ -141,11 +150,12 @@ pub fn add_gradient(layout: &Layout, params: &[f32], batch: &Batch, slot: &mut [
             let error = dot + b[i] - clean[i];
             loss += f64::from(error * error) / n as f64;
             let slope = 2.0 * error / n as f32;
-            for (g, x) in slot[weight.offset + i * n..].iter_mut().zip(noisy) {
+            for (g, x) in into[weight.offset + i * n..].iter_mut().zip(noisy) {
                 *g += slope * x;
             }
-            slot[bias.offset + i] += slope;
+            into[bias.offset + i] += slope;
         }
     }
+    into.iter_mut().for_each(|g| *g = (*g / FINEST).round() * FINEST);
     loss
 }

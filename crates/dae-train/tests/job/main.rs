@@ -7,6 +7,9 @@
 //! | `rig` | a folder, a topology, and one run in it, watched so that no test can hang |
 //! | `log` | what a run's event log says |
 //! | `oracle` | the same training in one thread and f64 |
+//! | `interpreted` | the same word in the oracle of the algebra |
+//! | `run_equals_oracle` | random words come to the oracle's bits, those that wait for nobody with their pushes replayed |
+//! | `optimum` | the field's methods against an optimum that is known |
 //! | `bits` | the same topology gives the same bits; what stands left of `step` changes nothing; rates, clipping |
 //! | `tails` | sizes that do not divide |
 //! | `resume` | stopping, crashing, and going on |
@@ -27,6 +30,7 @@ mod bits;
 mod checkpoints;
 mod endurance;
 mod failures;
+mod interpreted;
 mod join_nodes;
 mod joins;
 mod lengths;
@@ -36,9 +40,11 @@ mod log;
 mod made_up;
 mod nodes;
 mod not_finite;
+mod optimum;
 mod oracle;
 mod resume;
 mod rig;
+mod run_equals_oracle;
 mod skipping;
 mod tails;
 mod untold;

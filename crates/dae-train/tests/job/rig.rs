@@ -22,6 +22,8 @@ use tempfile::TempDir;
 
 /// Values in a sample: five slices of parameters, so that three workers have unequal ones.
 pub const FEATURES: usize = 12;
+/// Samples in the dataset.
+pub const SAMPLES: usize = 50;
 /// Longer than any run here takes on the slowest machine.
 pub const HANGS: Duration = Duration::from_secs(120);
 
@@ -101,12 +103,12 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// The model and 50 samples, nobody listening.
+    /// The model and its samples, nobody listening.
     pub fn new(topology: &Topology) -> Self {
         Self {
             topology: topology.clone(),
             backend: Arc::new(Linear::new(FEATURES)),
-            dataset: Arc::new(MadeUp::new(50, FEATURES)),
+            dataset: Arc::new(MadeUp::new(SAMPLES, FEATURES)),
             join: Box::new(|_, _| Ok(Vec::new())),
             patience: HANGS,
             peers: Arc::default(),
