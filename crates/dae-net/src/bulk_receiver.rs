@@ -289,11 +289,9 @@ impl BulkReceiver {
 
     /// Once the peer has said that nothing follows, the only thing to come is why.
     fn unless_ended(&mut self) -> Result<(), LinkError> {
-        if self.records.ended() {
-            if let Some(why) = self.records.why()? {
-                return Err(LinkError::Left { why });
-            }
+        match self.records.ended().then(|| self.records.why()).transpose()?.flatten() {
+            Some(why) => Err(LinkError::Left { why }),
+            None => Ok(()),
         }
-        Ok(())
     }
 }

@@ -113,7 +113,7 @@ fn centre(plan: &Plan, join: &Join, samples: usize, from: &Standing<'_>) -> Cent
         // A child that has not begun stands where the centre does.
         Outer::Elastic(_) => (0..plan.children())
             .map(|child| match children.get(child) {
-                Some(_) => &state[plan.buffers_of(child)].last().map_or(params, Vec::as_slice)[..],
+                Some(_) => state[plan.buffers_of(child)].last().map_or(params, Vec::as_slice),
                 None => params,
             })
             .collect(),

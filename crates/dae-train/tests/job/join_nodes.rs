@@ -8,6 +8,7 @@ use dae_actor::Peer;
 use dae_train::actors::{Committed, Ended};
 use dae_train::job::{JobError, JobHandle};
 use dae_train::topology::Topology;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -183,14 +184,20 @@ fn a_node_that_stands_still_is_named() {
         let (mut apart, _) = both("step sgd(0.1) | every 2 | join 2 @ sync=async");
         apart = apart.steps(1_000_000);
         apart.job.stall_timeout_s = 1;
-        let mut all = acting(&apart, |_| {
+        let steps: Arc<AtomicU64> = Arc::default();
+        let done = steps.clone();
+        let mut all = acting(&apart, move |_| {
             dawdle(Duration::from_millis(1));
+            done.fetch_add(1, Ordering::Relaxed);
             Act::Compute
         });
         // The thread that everything from the other node comes in on.
-        let still = all.remove(frozen).join(|_, _| {
-            tokio::task::spawn_local(async {
-                tokio::time::sleep(Duration::from_millis(300)).await;
+        let still = all.remove(frozen).join(move |_, _| {
+            let steps = steps.clone();
+            tokio::task::spawn_local(async move {
+                while steps.load(Ordering::Relaxed) < 300 {
+                    tokio::task::yield_now().await;
+                }
                 dawdle(Duration::from_secs(6));
             });
             Ok(vec![])

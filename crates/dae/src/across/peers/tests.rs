@@ -94,7 +94,6 @@ fn parts_of_every_length_cross_each_other() {
     let ends: Vec<_> = [Parts::Sealed, Parts::Plain]
         .into_iter()
         .flat_map(|how| mesh(2, PATIENCE, how))
-        .into_iter()
         .map(|mut end| {
             thread::spawn(move || {
                 for (step, (x, y)) in lengths.iter().flat_map(|x| lengths.map(|y| (*x, y))).enumerate() {
@@ -113,7 +112,6 @@ fn many_nodes_never_wait_for_each_other_in_a_circle() {
     let ends: Vec<_> = [Parts::Sealed, Parts::Plain]
         .into_iter()
         .flat_map(|how| mesh(4, PATIENCE, how))
-        .into_iter()
         .map(|mut end| {
             thread::spawn(move || {
                 exchange(&mut end, tag(1), |_, _| LONG / 4).unwrap();
