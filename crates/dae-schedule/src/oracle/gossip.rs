@@ -39,7 +39,7 @@ impl Peers {
 
     pub(super) fn round(&mut self, world: &mut World<'_>, x: &[f32], start: f64) -> Report {
         self.now = self.now.max(start);
-        if x != self.mean {
+        if !x.iter().map(|x| x.to_bits()).eq(self.mean.iter().map(|x| x.to_bits())) {
             for peer in &mut self.peers {
                 (peer.mass, peer.weight) = (x.to_vec(), 1.0);
             }

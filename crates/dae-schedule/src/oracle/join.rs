@@ -85,7 +85,8 @@ impl Around {
 
     pub(super) fn round(&mut self, world: &mut World<'_>, x: &[f32], start: f64) -> Report {
         self.now = self.now.max(start);
-        if x != self.centre.x {
+        // By their bits: numbers that are none are moved by nobody, either.
+        if !x.iter().map(|x| x.to_bits()).eq(self.centre.x.iter().map(|x| x.to_bits())) {
             self.centre.x = x.to_vec();
             self.centre.version += 1;
             self.children.iter_mut().for_each(|child| child.own = x.to_vec());

@@ -72,7 +72,7 @@ impl Stream {
     }
 
     pub(super) fn round(&mut self, world: &mut World<'_>, x: &[f32], start: f64) -> Report {
-        let anew = x != self.centre.x;
+        let anew = !x.iter().map(|x| x.to_bits()).eq(self.centre.x.iter().map(|x| x.to_bits()));
         if anew {
             self.centre.x = x.to_vec();
             self.travelling = None;

@@ -76,6 +76,8 @@ pub struct JoinCoordinator {
     copying: Option<Copying>,
     ends: Vec<Option<Ended>>,
     left: Vec<Option<Arc<ChildState>>>,
+    /// All children have ended, and all they pushed is taken up.
+    concluded: bool,
     stop: Option<String>,
     /// The first cause, and the node whose loss it is, where that is all that is known.
     failed: Option<(String, Option<String>)>,
@@ -100,6 +102,7 @@ impl JoinCoordinator {
             copying: None,
             ends: none_of(&children),
             left: none_of(&children),
+            concluded: false,
             stop: None,
             failed: None,
             done: None,
@@ -251,13 +254,33 @@ impl JoinCoordinator {
         };
         self.ends[child] = Some(how);
         self.copied();
-        match (self.ends.iter().all(Option::is_some), &self.failed) {
-            (false, _) => {}
-            (true, Some((cause, _))) => {
-                let cause = cause.clone();
-                self.end(Err(cause), context);
-            }
-            (true, None) => self.shown(context, |me, shown, context| me.end(shown, context)),
+        self.conclude(context);
+        if !self.concluded && self.ends.iter().all(Option::is_some) {
+            let by = tokio::time::Instant::now() + self.facts.stall;
+            context.spawn(tokio::time::sleep_until(by), |me, (), context| {
+                if !me.concluded {
+                    me.fail(
+                        "its children have ended, and not all that they pushed last has come".into(),
+                        None,
+                    );
+                    me.conclude(context);
+                }
+            });
+        }
+    }
+
+    /// Ends the run once all children have. A child's end may overtake the word of its last push, and without that push the
+    /// shards have not come to what they are to show.
+    fn conclude(&mut self, context: &mut Context<'_, Self>) {
+        if self.concluded || self.ends.iter().any(Option::is_none) {
+            return;
+        }
+        if let Some((cause, _)) = self.failed.clone() {
+            self.concluded = true;
+            self.end(Err(cause), context);
+        } else if self.ledger.through() {
+            self.concluded = true;
+            self.shown(context, |me, shown, context| me.end(shown, context));
         }
     }
 
@@ -339,10 +362,11 @@ impl Handler<Train> for JoinCoordinator {
         }
         for server in self.servers.clone() {
             let status = server.clone();
-            context.spawn(async move { server.stopped().await }, move |me, why, _| {
+            context.spawn(async move { server.stopped().await }, move |me, why, context| {
                 let status = status.status();
                 let cause = status.latest_cause().unwrap_or_else(|| why.to_string());
                 me.fail(format!("{}: {cause}", status.name()), None);
+                me.conclude(context);
             });
         }
         let orders = self.ledger.begin();
@@ -363,6 +387,7 @@ impl Handler<Arrival> for JoinCoordinator {
         }
         let orders = self.ledger.arrive(arrival);
         self.perform(orders, context);
+        self.conclude(context);
     }
 }
 
