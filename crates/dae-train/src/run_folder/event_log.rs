@@ -41,7 +41,7 @@ impl EventLog {
         let mut log = Self { path: temporary, file: BufWriter::new(file) };
         for_each_line(path, |line, text| {
             let later = match line.kind.as_str() {
-                "step" | "checkpoint" => line.step.is_none_or(|s| s > step),
+                "step" | "skipped" | "checkpoint" => line.step.is_none_or(|s| s > step),
                 "push" => {
                     let done = line.child.and_then(|child| rounds.get(child)).copied().unwrap_or(0);
                     line.round.is_none_or(|round| round >= done)
