@@ -39,6 +39,10 @@ impl Across {
     /// lost.
     pub(crate) fn gather(&mut self, step: u64, places: Option<Vec<&mut [f32]>>) -> Result<(), Broken> {
         let (nodes, len) = (self.peers.nodes(), self.reduced.len());
+        if len == 0 {
+            // Where there are fewer numbers than ranks: nobody sends nothing, for the first may have no place for it.
+            return Ok(());
+        }
         let mut mine = vec![0.0; len];
         match &self.way {
             Way::Plain { .. } => return Ok(()),
@@ -52,7 +56,7 @@ impl Across {
             return self.peers.exchange(tag(step, Phase::Kept), &out, &mut into);
         }
         let mut lost = if places.is_none() { vec![0.0; nodes * len] } else { vec![] };
-        let mut places = places.unwrap_or_else(|| lost.chunks_mut(len.max(1)).collect()).into_iter();
+        let mut places = places.unwrap_or_else(|| lost.chunks_mut(len).collect()).into_iter();
         if let Some(own) = places.next() {
             own.copy_from_slice(&mine);
         }
