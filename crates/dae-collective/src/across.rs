@@ -2,7 +2,7 @@
 
 use crate::coded::Coded;
 use crate::low_rank::LowRank;
-use crate::perform::{Heads, Terms, perform, perform_exact_with, perform_with};
+use crate::perform::{Heads, Terms, perform, perform_exact, perform_with};
 use crate::plan::Collective;
 use crate::{Broken, Contribution, Incoming, Means, Outgoing, Peers, Phase, Plan, Scale, Tag, sum};
 use std::ops::Range;
@@ -121,7 +121,7 @@ impl Across {
         let with = (Some(Terms::new(slots)), Some(Heads { mine: &mine, all: &mut all }));
         let [first, then] = [tag(step, Phase::Gradients), tag(step, Phase::Sums)];
         let finish = |sums: &[i64], total: &mut [f32]| scale.total(&[sums], total);
-        perform_exact_with(&mut **peers, [first, then], plan, (sums, terms), (reduced, finish), with)?;
+        perform_exact(&mut **peers, [first, then], plan, (sums, terms), (reduced, finish), with)?;
         Ok(contributions(&all))
     }
 

@@ -66,7 +66,7 @@ pub use means::Means;
 pub use member::Member;
 pub use memory_peers::MemoryPeers;
 pub use peers::{Incoming, Outgoing, Peers, Phase, Tag};
-pub use perform::{perform, perform_exact};
+pub use perform::perform;
 pub use plan::{Collective, Plan, Receive, Round, Send, Take};
 pub use probe::Probed;
 pub use snapshot::Snapshot;

@@ -30,7 +30,7 @@ impl<'a, T: Element> Terms<'a, T> {
     /// The only term, where nothing was added to it.
     fn only(&self, range: &Range<usize>) -> Option<&'a [T]> {
         let &[term] = self.terms else { return None };
-        let touched = self.begun.iter().any(|begun| begun.start < range.end && range.start < begun.end);
+        let touched = self.begun.iter().any(|begun| meet(begun, range));
         (!touched).then(|| &term[range.clone()])
     }
 
@@ -41,7 +41,7 @@ impl<'a, T: Element> Terms<'a, T> {
             let terms: Vec<_> = self.terms.iter().map(|term| &term[at..end]).collect();
             sum(&terms, &mut numbers[at..end]);
         };
-        for begun in self.begun.iter().filter(|begun| begun.start < range.end && range.start < begun.end) {
+        for begun in self.begun.iter().filter(|begun| meet(begun, range)) {
             if at < begun.start {
                 sum_to(at, begun.start);
             }
@@ -58,6 +58,11 @@ impl<'a, T: Element> Terms<'a, T> {
         self.begun.push(range.clone());
         self.begun.sort_by_key(|begun| begun.start);
     }
+}
+
+/// Whether two stretches have something in common.
+fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
 }
 
 /// Does some rounds of a plan with this node's numbers; `tag` is that of their first. Room for what is to be added is
@@ -110,19 +115,7 @@ pub(crate) fn perform_with<T: Element>(
 ///
 /// # Panics
 /// If the plan is not for so many nodes or numbers.
-pub fn perform_exact(
-    peers: &mut dyn Peers,
-    [first, then]: [Tag; 2],
-    plan: &Plan,
-    sums: &mut [i64],
-    room: &mut Vec<i64>,
-    (total, finish): (&mut [f32], impl FnOnce(&[i64], &mut [f32])),
-) -> Result<(), Broken> {
-    perform_exact_with(peers, [first, then], plan, (sums, room), (total, finish), (None, None))
-}
-
-/// As [`perform_exact`], with terms and heads.
-pub(crate) fn perform_exact_with(
+pub(crate) fn perform_exact(
     peers: &mut dyn Peers,
     [first, then]: [Tag; 2],
     plan: &Plan,

@@ -5,15 +5,12 @@ use std::time::Duration;
 use std::{io, iter, mem};
 
 use crate::awake::Awake;
-use crate::bulk_sender::{Parts, Progress};
+use crate::bulk_sender::{PLAIN_AT_ONCE, Parts, Progress};
 use crate::head::Head;
 use crate::limits::Limits;
 use crate::link_error::LinkError;
 use crate::record_reader::RecordReader;
 use crate::socket::StdSocket;
-
-/// Bytes of a plain part that are read at a time.
-const PLAIN_AT_ONCE: usize = 256 << 10;
 
 /// The half of a bulk link that receives. After an error every later call gives the same error.
 ///

@@ -8,8 +8,8 @@ use crate::link_error::LinkError;
 use crate::record_writer::RecordWriter;
 use crate::socket::{StdSocket, blocked};
 
-/// Bytes of a plain part that are written at a time.
-const PLAIN_AT_ONCE: usize = 256 << 10;
+/// Bytes of a plain part that are written or read at a time.
+pub(crate) const PLAIN_AT_ONCE: usize = 256 << 10;
 
 /// How the parts of bulk frames travel. Both ends must know; handshake, heads and headers are sealed in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

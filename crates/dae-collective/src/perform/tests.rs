@@ -103,7 +103,8 @@ proptest! {
                 };
                 let plan = plan(algorithm, world, node, len);
                 let into = (&mut total[..], finish);
-                perform_exact(peers, [tag(1), sums(1)], &plan, &mut integers, &mut vec![], into).map(|()| total)
+                let from = (&mut integers[..], &mut vec![]);
+                perform_exact(peers, [tag(1), sums(1)], &plan, from, into, (None, None)).map(|()| total)
             });
             for outcome in outcomes {
                 prop_assert_eq!(outcome.unwrap(), &expected[..]);
