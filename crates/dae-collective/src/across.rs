@@ -25,6 +25,8 @@ pub(crate) struct Across {
 enum Way {
     Plain {
         plan: Plan,
+        /// How the parameters spread, where each node moves its own part of them.
+        spread: Option<Plan>,
         /// What other nodes sent and is not added yet.
         room: Vec<f32>,
     },
@@ -38,7 +40,7 @@ impl Across {
         let (nodes, node, len) = (peers.nodes(), peers.node(), slice.len());
         let plan = |algorithm, len| Plan::new(algorithm, Collective::AllReduce, nodes, node, len);
         let way = match means {
-            Means::Plain(algorithm) => Way::Plain { plan: plan(algorithm, len), room: vec![] },
+            Means::Plain(algorithm) => Way::Plain { plan: plan(algorithm, len), spread: None, room: vec![] },
             Means::Coded(codec) => Way::Coded(Coded::new(codec, nodes, node, len)),
             Means::LowRank { rank, matrices, algorithm } => {
                 Way::LowRank(LowRank::new(rank, &matrices, slice, |len| plan(algorithm, len)))
@@ -62,9 +64,21 @@ impl Across {
         self.peers.nodes()
     }
 
-    /// The gradient over all nodes, once [`Across::reduce`] is done.
-    pub(crate) fn reduced(&self) -> &[f32] {
-        &self.reduced
+    /// Which of the slice's numbers this node has the gradient of, once [`Across::reduce`] is done: all of them, unless each
+    /// node moves its own part of the parameters.
+    pub(crate) fn part(&self) -> Range<usize> {
+        match &self.way {
+            Way::Plain { spread: Some(_), .. } => self.part_of(self.peers.node()),
+            _ => 0..self.reduced.len(),
+        }
+    }
+
+    /// That gradient, over all nodes; and the links, where nodes have different parts.
+    pub(crate) fn reduced(&mut self) -> (&[f32], Option<&mut dyn Peers>) {
+        let part = self.part();
+        let Self { peers, way, reduced, .. } = self;
+        let apart = matches!(way, Way::Plain { spread: Some(_), .. });
+        (&reduced[part], apart.then_some(&mut **peers))
     }
 
     /// Sums the slots over all ranks of all nodes; `mine` is what this node's ranks contributed. Returns what all ranks
@@ -82,7 +96,7 @@ impl Across {
         let heads = Heads { mine: &mine, all: &mut all };
         let [first, then] = [tag(step, Phase::Gradients), tag(step, Phase::Sums)];
         match way {
-            Way::Plain { plan, room } => {
+            Way::Plain { plan, room, .. } => {
                 let (into, mut terms) = ((&mut reduced[..], &mut *room), Terms::new(slots));
                 perform_with(&mut **peers, first, plan.adding(), into, Some(&mut terms), Some(heads))?;
                 terms.begin(&plan.held(), reduced);
@@ -165,5 +179,7 @@ fn tag(step: u64, phase: Phase) -> Tag {
 }
 
 mod kept;
+mod parted;
+pub(crate) use parted::of_each;
 #[cfg(test)]
 mod tests;

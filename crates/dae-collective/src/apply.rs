@@ -1,7 +1,8 @@
 //! What a rank may touch while a step is applied.
 
+use crate::across::of_each;
 use crate::arena::{Scalar, cut};
-use crate::{Arena, Barrier, Broken, Contribution};
+use crate::{Arena, Barrier, Broken, Contribution, Peers};
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -26,6 +27,8 @@ pub struct Apply<'a> {
     pub(crate) turn: u64,
     pub(crate) sum: Sum,
     pub(crate) nodes: usize,
+    /// The links, where each node moves its own part of the parameters.
+    pub(crate) over: Option<&'a mut dyn Peers>,
     /// The terms of an order-free sum could not be added at the scale they were given in: there are no gradients, nobody
     /// applies the step, and all give them again.
     pub again: bool,
@@ -34,7 +37,7 @@ pub struct Apply<'a> {
     pub skipped: bool,
     /// What every rank of every node contributed, in rank order.
     pub contributions: &'a [Contribution],
-    /// This rank's slice of the parameters.
+    /// This rank's slice of the parameters; where each node moves its own part, that part of the slice, as all that follows.
     pub params: &'a mut [f32],
     /// This rank's slice of each optimizer buffer.
     pub state: Vec<&'a mut [f32]>,
@@ -49,21 +52,23 @@ pub(crate) fn patience(nodes: usize) -> u32 {
 }
 
 impl Apply<'_> {
-    /// The stretches of this slice whose sums are to be added in order: one for each node. What is summed over all
-    /// numbers so comes out the same to the bit on several nodes of one rank as on one node of so many.
+    /// The stretches of this slice whose sums are to be added in order: one for each node whose part is in it. What is summed
+    /// over all numbers so comes out the same to the bit on several nodes of one rank as on one node of so many.
     pub fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (len, nodes) = (self.params.len(), self.nodes);
+        let nodes = if self.over.is_some() { 1 } else { self.nodes };
+        let len = self.params.len();
         (0..nodes).map(move |n| cut(len, nodes, n))
     }
 
-    /// The sum over this node's ranks, in rank order, of one number each; a barrier of its own. All ranks ask for it in a step or
+    /// The sum over this node's ranks, in rank order, of one number each, or where nodes have parts of their own over all ranks
+    /// of all nodes; a barrier of its own. All ranks ask for it in a step or
     /// none, once, and before they write anything.
     ///
     /// # Errors
     /// If the group breaks meanwhile, for the second sum of a step, or if a rank finished the step without it.
     pub fn sum(&mut self, mine: f64) -> Result<f64, Broken> {
         let all = self.gather(Scalar::Float(mine))?;
-        Ok(all.map(|n| if let Scalar::Float(x) = n { x } else { 0.0 }).sum())
+        Ok(all.map(Scalar::float).sum())
     }
 
     /// As [`Apply::sum`], of integers: in whatever order.
@@ -72,7 +77,7 @@ impl Apply<'_> {
     /// As [`Apply::sum`].
     pub fn sum_exact(&mut self, mine: i128) -> Result<i128, Broken> {
         let all = self.gather(Scalar::Integer(mine))?;
-        Ok(all.map(|n| if let Scalar::Integer(x) = n { x } else { 0 }).fold(0, i128::wrapping_add))
+        Ok(all.map(Scalar::integer).fold(0, i128::wrapping_add))
     }
 
     /// One number of each rank of this node, in rank order.
@@ -83,6 +88,18 @@ impl Apply<'_> {
             return Err(Broken::Left { rank, cause: "it asked for two sums in one step".into() });
         }
         self.sum = Sum::Broken;
+        let mine = match &mut self.over {
+            None => mine,
+            Some(peers) => {
+                let all = of_each(&mut **peers, self.turn, mine)?.into_iter();
+                match mine {
+                    Scalar::Float(_) => Scalar::Float(all.map(Scalar::float).sum()),
+                    Scalar::Integer(_) => {
+                        Scalar::Integer(all.map(Scalar::integer).fold(0, i128::wrapping_add))
+                    }
+                }
+            }
+        };
         let desk = &self.arena.desks[self.rank];
         // SAFETY: a rank's scalar is written by that rank alone, once a step (checked above), before the barrier, and
         // read by others after it; it is next written in a later step, with more barriers between.

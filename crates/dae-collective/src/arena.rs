@@ -46,6 +46,16 @@ pub(crate) enum Scalar {
     Integer(i128),
 }
 
+impl Scalar {
+    pub(crate) fn float(self) -> f64 {
+        if let Self::Float(x) = self { x } else { 0.0 }
+    }
+
+    pub(crate) fn integer(self) -> i128 {
+        if let Self::Integer(x) = self { x } else { 0 }
+    }
+}
+
 /// What one rank publishes; alone on its cache lines.
 #[repr(align(128))]
 pub(crate) struct Desk {
@@ -386,7 +396,11 @@ impl Arena {
         assert_eq!(state.len(), self.state.len(), "one buffer for each of the optimizer's states");
         let fill = |to: &FlatBuffer, from: &[f32]| {
             // SAFETY: nobody is inside (checked above), nor enters (the lock), so nobody reads or writes the buffers.
-            unsafe { to.slice_mut(0..to.len()) }.copy_from_slice(from);
+            let to = unsafe { to.slice_mut(0..to.len()) };
+            // What stays zero takes no memory: a node that moves a part of the parameters has state of that part alone.
+            for (to, from) in to.iter_mut().zip(from).filter(|(to, from)| to.to_bits() != from.to_bits()) {
+                *to = *from;
+            }
         };
         fill(&self.params, params);
         for (to, from) in self.state.iter().zip(state) {

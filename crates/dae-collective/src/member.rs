@@ -4,7 +4,7 @@ use crate::across::Across;
 use crate::apply::{Sum, patience};
 use crate::arena::{Desk, FINAL, PERIODIC};
 use crate::noted::Noted;
-use crate::{Apply, Arena, Barrier, Broken, Contribution, Doing, Means, Peers, Scale, Snapshot};
+use crate::{Algorithm, Apply, Arena, Barrier, Broken, Contribution, Doing, Means, Peers, Scale, Snapshot};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -59,6 +59,17 @@ impl Member {
             let peers = Noted::new(peers, self.barrier.clone(), self.rank);
             Across::new(Box::new(peers), self.slice.clone(), means)
         });
+        self
+    }
+
+    /// The same rank, which moves only its node's part of its slice of the parameters and takes what other nodes have moved:
+    /// each node does its part of the optimizer's work, and has that part of its state. All ranks of all nodes or none;
+    /// nothing changes on one node.
+    ///
+    /// # Panics
+    /// If numbers travel in a codec.
+    pub fn parted(mut self, algorithm: Algorithm) -> Self {
+        self.across.iter_mut().for_each(|across| across.part_by(algorithm));
         self
     }
 
@@ -217,11 +228,13 @@ impl Member {
         let mut all: Vec<Contribution> =
             arena.desks.iter().map(|d| unsafe { *d.contribution.get() }).collect();
         let range = || slice.clone();
-        let (mut nodes, mut again, mut next) = (1, false, *scale);
+        let (mut nodes, mut again, mut next, mut over) = (1, false, *scale, None);
+        let part = across.as_ref().map_or(0..slice.len(), Across::part);
+        let part = || slice.start + part.start..slice.start + part.end;
         let grads: Vec<&[f32]> = if let Some(exact) = &arena.exact {
             // SAFETY: in the apply phase nobody writes to any rank's terms.
             let terms: Vec<_> = exact.slots.iter().map(|b| unsafe { b.slice(range()) }).collect();
-            let sum: &[f32] = match across {
+            let sum: &[f32] = match &mut *across {
                 None => {
                     // SAFETY: where sums are order-free nobody reads another rank's slot, and this rank's own is not in
                     // use.
@@ -232,7 +245,9 @@ impl Member {
                 Some(across) => {
                     all = across.reduce_exact(turn, &terms, *scale, &all)?;
                     nodes = across.nodes();
-                    across.reduced()
+                    let (sum, peers) = across.reduced();
+                    over = peers;
+                    sum
                 }
             };
             (again, next) = exact.judge(*scale, &all);
@@ -240,12 +255,14 @@ impl Member {
         } else {
             // SAFETY: in the apply phase nobody writes to any slot.
             let slots: Vec<_> = arena.slots.iter().map(|b| unsafe { b.slice(range()) }).collect();
-            match across {
+            match &mut *across {
                 None => slots,
                 Some(across) => {
                     all = across.reduce(turn, &slots, &all)?;
                     nodes = across.nodes();
-                    vec![across.reduced()]
+                    let (sum, peers) = across.reduced();
+                    over = peers;
+                    vec![sum]
                 }
             }
         };
@@ -256,23 +273,24 @@ impl Member {
             turn,
             sum: Sum::None,
             nodes,
+            over,
             again,
             skipped: false,
             contributions: &all,
             // SAFETY: in the apply phase a rank alone touches its slice of parameters and state.
-            params: unsafe { arena.params.slice_mut(range()) },
+            params: unsafe { arena.params.slice_mut(part()) },
             // SAFETY: as above.
-            state: arena.state.iter().map(|b| unsafe { b.slice_mut(range()) }).collect(),
+            state: arena.state.iter().map(|b| unsafe { b.slice_mut(part()) }).collect(),
             grads,
         };
         desk.begun.fetch_add(1, Ordering::AcqRel);
         let outcome = apply(&mut view);
         let (sum, skipped) = (view.sum, view.skipped);
         drop(view);
-        if let (true, Some(across)) = (skipped, across) {
+        if let (true, Some(across)) = (skipped, &mut *across) {
             across.take_back();
         }
-        let (decision, applied) = match outcome {
+        let (decision, mut applied) = match outcome {
             Ok(pair) => pair,
             Err(broken) => {
                 // Broken in the middle sum, before anything was written: the step was not begun.
@@ -282,6 +300,10 @@ impl Member {
                 return Err(broken);
             }
         };
+        if let (Some(finite), false, Some(across)) = (&mut applied, skipped, across) {
+            // SAFETY: as in the view, which is gone.
+            *finite = across.spread(turn, unsafe { arena.params.slice_mut(range()) }, *finite)?;
+        }
         match applied {
             Some(finite) => {
                 desk.finite.store(finite, Ordering::Release);
@@ -325,6 +347,7 @@ impl Member {
     /// # Errors
     /// If another node is lost meanwhile.
     pub fn copy_slice(&mut self) -> Result<bool, Broken> {
+        self.collect()?;
         match &mut self.across {
             _ if !self.whole => Ok(false),
             Some(across) if !across.is_first() => across.gather(self.turn, None).map(|()| false),
@@ -354,6 +377,7 @@ impl Member {
         if let Some(across) = &mut self.across {
             across.meet(self.turn)?;
         }
+        self.collect()?;
         if !self.copy_into(FINAL)? {
             return Err(self.failed("the previous final copy is still being read"));
         }
@@ -380,17 +404,31 @@ impl Member {
         Broken::Left { rank: self.rank(), cause: cause.into() }
     }
 
+    /// Brings this slice of the optimizer's state to the first node, where each has its own part of it.
+    fn collect(&mut self) -> Result<(), Broken> {
+        let Self { arena, across: Some(across), slice, turn, whole: true, .. } = self else { return Ok(()) };
+        for (n, buffer) in arena.state.iter().enumerate() {
+            // SAFETY: this rank alone touches its slice of the state, in a reduce and here.
+            across.collect(*turn, n, unsafe { buffer.slice_mut(slice.clone()) })?;
+        }
+        Ok(())
+    }
+
     /// Copies this rank's slice, unless the copy is taken; whether it did. For who holds the member alone.
     fn copy_into(&mut self, index: usize) -> Result<bool, Broken> {
         self.note(Doing::Copy);
         let Self { arena, across, slice, turn, scale, rank, .. } = self;
         let (copy, mut gathered) = (&arena.copies[index], Ok(()));
         let done = copy.written(|| {
-            let pairs = arena.state.iter().zip(&copy.state).chain([(&arena.params, &copy.params)]);
-            for (from, to) in pairs {
+            // Only the first node has more than its part of the state.
+            let own =
+                across.as_ref().filter(|across| !across.is_first()).map_or(0..slice.len(), Across::part);
+            let own = slice.start + own.start..slice.start + own.end;
+            let state = arena.state.iter().zip(&copy.state).map(|(from, to)| (from, to, &own));
+            for (from, to, range) in state.chain([(&arena.params, &copy.params, &*slice)]) {
                 // SAFETY: this rank alone writes its slice of the source, in a reduce, and of the copy, here; nobody
                 // reads the copy, for it is not taken.
-                unsafe { to.slice_mut(slice.clone()).copy_from_slice(from.slice(slice.clone())) };
+                unsafe { to.slice_mut(range.clone()).copy_from_slice(from.slice(range.clone())) };
             }
             let kept = &copy.state[arena.state.len()..];
             if let Some(across) = across {

@@ -24,10 +24,16 @@ pub enum Phase {
     Probe = 8,
     /// What lossy links keep back: to the first node, for a checkpoint, and from it, in pieces, where a run goes on.
     Kept = 9,
+    /// A number of each node, to be summed before a step is applied.
+    Norm = 10,
+    /// The parameters that each node has moved.
+    Params = 11,
+    /// The optimizer's state of the parameters that each node moves: to the first, for a checkpoint.
+    Moments = 12,
 }
 
 impl Phase {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 12] = [
         Self::FactsLength,
         Self::Facts,
         Self::State,
@@ -37,6 +43,9 @@ impl Phase {
         Self::Leave,
         Self::Probe,
         Self::Kept,
+        Self::Norm,
+        Self::Params,
+        Self::Moments,
     ];
 }
 

@@ -20,12 +20,13 @@ pub fn not_yet_run(text: &str) -> Vec<Problem> {
         problems.push(not_yet(at.clone(), "`phase`"));
     }
     for items in &reading.words {
-        let (mut joins, mut raw, mut apart) = (0, false, false);
+        let (mut joins, mut raw, mut apart, mut coded) = (0, false, false, false);
         for item in items {
             raw |= matches!(&item.kind, ItemKind::Step(Some(step)) if step.closing == Closing::Raw);
             apart |= matches!(&item.kind, ItemKind::Gradient(Some(fold)) if fold.place().is_some_and(Place::spans_nodes));
+            coded |= matches!(&item.kind, ItemKind::Gradient(Some(GItem::Split(split))) if split.wire != Wire::F32);
             joins += usize::from(matches!(&item.kind, ItemKind::Model(Some(MItem::Join(_)))));
-            let around = around(item, Inside { joins, raw, apart });
+            let around = around(item, Inside { joins, raw, apart, coded });
             for (mark, what, given) in missing(item).into_iter().chain(around) {
                 if given {
                     let at = if mark.is_empty() { item.op.clone() } else { item.mark(mark) };
@@ -52,7 +53,7 @@ fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
             ("overlap", "`overlap`", split.overlap),
             ("@", "`@rack`", split.place == Some(Place::Rack)),
         ],
-        ItemKind::Step(Some(step)) => vec![("zero", "`zero`", step.zero != 0)],
+        ItemKind::Step(Some(step)) => vec![("zero", "`zero` beyond 1", step.zero > 1)],
         ItemKind::Model(Some(MItem::Join(join))) => vec![
             ("@", "`@rack`", join.place == Some(Place::Rack)),
             ("wire", "a `wire` of a `join`", join.wire != Wire::F32),
@@ -71,11 +72,18 @@ struct Inside {
     joins: usize,
     raw: bool,
     apart: bool,
+    coded: bool,
 }
 
 /// The same for what an item has around it.
 fn around(item: &Item<'_>, inside: Inside) -> Vec<(&'static str, &'static str, bool)> {
-    let ItemKind::Model(Some(MItem::Join(join))) = &item.kind else { return Vec::new() };
+    let join = match &item.kind {
+        ItemKind::Model(Some(MItem::Join(join))) => join,
+        ItemKind::Step(Some(step)) => {
+            return vec![("zero", "`zero` around a `wire`", step.zero == 1 && inside.coded)];
+        }
+        _ => return Vec::new(),
+    };
     vec![
         ("", "a `join` around another", inside.joins > 1),
         ("", "a `join` around a `split` over a cluster", inside.apart),

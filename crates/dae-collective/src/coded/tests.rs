@@ -56,7 +56,7 @@ proptest! {
             for step in 1..=STEPS {
                 let all = across.reduce(step, &[&gradient(node, step)], &[mine(node)]).unwrap();
                 assert!(all.iter().enumerate().all(|(n, c)| *c == mine(n)));
-                reduced.push(across.reduced().iter().map(|x| x.to_bits()).collect());
+                reduced.push(across.reduced().0.iter().map(|x| x.to_bits()).collect());
             }
             let [sent, total] = across.residuals().unwrap();
             (reduced, sent.to_vec(), total.to_vec())
@@ -80,7 +80,7 @@ proptest! {
         let run = |means: Means| nodes(world, len, means, |node, mut across| {
             let gradient: Vec<f32> = (0..len).map(|i| 1e3f32.powi(node as i32 % 3) / (i + 3) as f32).collect();
             across.reduce(1, &[&gradient], &[mine(node)]).unwrap();
-            across.reduced().iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+            across.reduced().0.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
         });
         prop_assert_eq!(run(Means::Coded(Codec::F32)), run(Means::Plain(Algorithm::Direct)));
     }
@@ -100,7 +100,7 @@ fn descent(codec: Codec, feedback: bool) -> f32 {
             let gradient: Vec<f32> =
                 x.iter().enumerate().map(|(i, x)| x - least(i) + pull(node, i)).collect();
             across.reduce(step, &[&gradient], &[mine(node)]).unwrap();
-            x.iter_mut().zip(across.reduced()).for_each(|(x, g)| *x -= 0.002 * g);
+            x.iter_mut().zip(across.reduced().0).for_each(|(x, g)| *x -= 0.002 * g);
             if !feedback {
                 across.residuals().unwrap().into_iter().for_each(|kept| kept.fill(0.0));
             }
@@ -138,7 +138,7 @@ fn what_was_kept_can_be_taken_along() {
                     residuals.iter_mut().zip(kept).for_each(|(there, kept)| there.copy_from_slice(&kept));
                 }
             }
-            across.reduced().to_vec()
+            across.reduced().0.to_vec()
         })
     };
     assert_eq!(run(false), run(true));

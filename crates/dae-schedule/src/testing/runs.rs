@@ -49,7 +49,7 @@ fn fitted(word: Word, place: Option<Place>, order: Order) -> Word {
     };
     let clip = word.step.clip.map(|clip| within(clip, 0.05, 2.0));
     let gradient = word.gradient.iter().filter_map(|item| fold(item, place, order)).take(3).collect();
-    Word { gradient, step: Step { closing, zero: 0, clip }, model }
+    Word { gradient, step: Step { closing, zero: word.step.zero.min(1), clip }, model }
 }
 
 /// All of one place and order, so that neighbours are one.

@@ -10,7 +10,7 @@ use super::{
 use crate::backend::Replica;
 use crate::data::Batch;
 use dae_actor::{Actor, ActorRef, Context, Handler};
-use dae_collective::{Broken, Commit, Contribution, Culprit, Doing, Member, larger, peak};
+use dae_collective::{Broken, Commit, Contribution, Culprit, Doing, Means, Member, larger, peak};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -87,6 +87,9 @@ impl GradientWorker {
             let gone = || "its links to other nodes went with the group they were of".to_owned();
             let Linked { peers, kept } = group.links(self.local).ok_or_else(gone)?;
             member = member.across_by(peers, group.means.clone());
+            if let (true, Means::Plain(algorithm)) = (group.parted, &group.means) {
+                member = member.parted(*algorithm);
+            }
             if let Some(KeptBack { own, thin }) = kept {
                 member = member.keeping_back(&own, &thin);
             }

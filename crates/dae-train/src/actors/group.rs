@@ -34,6 +34,8 @@ pub struct Group {
     pub learning_rate: LearningRate,
     /// The bound of the gradient's global norm, if any.
     pub clip: Option<f32>,
+    /// Whether each node moves its own part of the parameters. Ranks of one node do in any case.
+    pub parted: bool,
     /// Whether a step of numbers that are not finite is skipped; otherwise it ends the run.
     pub skips: bool,
     /// Who computes which samples of a step.

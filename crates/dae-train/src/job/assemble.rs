@@ -101,6 +101,7 @@ fn facts(
         base_rate: plan.optimizer().map_or(0.0, Optimizer::lr),
         learning_rate: plan.learning_rate().clone(),
         clip: plan.clip(),
+        parted: plan.parted(),
         skips: topology.job.skips(),
         shares: Shares { workers: plan.workers(), accum: plan.accum(), batch: plan.batch() },
         taken_up,

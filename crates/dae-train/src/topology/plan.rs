@@ -192,6 +192,11 @@ impl Plan {
         outer + child * each..outer + (child + 1) * each
     }
 
+    /// Whether each node does its own part of the optimizer's work, and has the state of that part alone.
+    pub fn parted(&self) -> bool {
+        self.word.step().zero > 0 && self.optimizer().is_some()
+    }
+
     /// The largest norm a gradient may have before it is scaled down to it, if there is one.
     pub fn clip(&self) -> Option<f32> {
         self.word.clip()

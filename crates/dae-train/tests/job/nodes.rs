@@ -67,6 +67,45 @@ fn three_nodes_of_two_workers_are_one_node_of_six() {
 }
 
 #[test]
+fn whichever_node_moves_which_parameters_the_bits_are_the_same() {
+    for order in ["any", "exact"] {
+        let of = |zero: u32| {
+            let folds = format!("split 2 order={order} @node | split 3 order={order} @cluster");
+            topology(&format!("{folds} | step adam(0.02) clip=0.3 zero={zero}"))
+                .steps(40)
+                .cosine(0.1)
+                .checkpoint_every(10)
+        };
+        let [whole, parted] = [0, 1].map(|zero| across(&of(zero), 3));
+        for (a, b) in whole.iter().zip(&parted) {
+            assert_eq!(a.bits(), b.bits(), "order={order}");
+        }
+        assert_eq!(whole[0].log.lines("step"), parted[0].log.lines("step"));
+        // A checkpoint has the state of all, whoever has kept it, and each goes on with its own.
+        let folder = Folder::new();
+        let rigs = |fails: bool| -> Vec<Rig> {
+            let rig = |_| {
+                let act = move |now: &Moment<'_>| match fails && now.is(5, 27) {
+                    true => Act::Fail("out of cheese"),
+                    false => {
+                        now.patient();
+                        Act::Compute
+                    }
+                };
+                Rig::new(&of(1)).backend(Linear::new(FEATURES).acting(act))
+            };
+            (0..3).map(rig).collect()
+        };
+        let failed: Vec<_> = folder.nodes(rigs(true), false).into_iter().map(Result::unwrap).collect();
+        assert!(failed[2].failed().contains("out of cheese"), "{}", failed[2].failed());
+        let on: Vec<_> =
+            folder.nodes(rigs(false), true).into_iter().map(|ran| ran.unwrap().finished()).collect();
+        assert!(on.iter().all(|ran| ran.first == 20 && ran.bits() == whole[0].bits()), "order={order}");
+        assert_eq!(on[0].log.lines("step"), whole[0].log.lines("step"));
+    }
+}
+
+#[test]
 fn a_cluster_of_one_is_a_machine() {
     let of = |folds: &str| topology(&format!("{folds} | step adam(0.02)"));
     let ran = across(&of("split 2 @node | split 1 @cluster"), 1);
