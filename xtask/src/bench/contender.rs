@@ -41,6 +41,8 @@ pub enum Contender {
     Ddp,
     /// This project on two nodes with a worker each.
     DaeNodes,
+    /// The same, where each node applies the optimizer to its own part: `zero=1`.
+    DaeNodesZero,
     /// PyTorch DDP over gloo with its two processes on the same two nodes.
     DdpNodes,
 }
@@ -65,6 +67,7 @@ impl Contender {
             Self::BareLoop => "bare_loop",
             Self::Ddp => "ddp_gloo",
             Self::DaeNodes => "dae_nodes",
+            Self::DaeNodesZero => "dae_zero",
             Self::DdpNodes => "ddp_nodes",
         }
     }
@@ -74,17 +77,20 @@ impl Contender {
         match self {
             Self::Dae(workers) => workers,
             Self::BareLoop => 1,
-            Self::Ddp | Self::DaeNodes | Self::DdpNodes => 2,
+            Self::Ddp | Self::DaeNodes | Self::DaeNodesZero | Self::DdpNodes => 2,
         }
     }
 
     /// Runs it once; samples a second.
     pub fn measure(self, size: Size, field: &Field) -> Outcome<f64> {
         match self {
-            Self::Dae(workers) => measure_dae(&format!("split {workers}"), size, field, &[]),
-            Self::DaeNodes => {
-                let word = "split 1 @node | split 2 @cluster";
-                measure_dae(word, size, field, &["--cluster", two_nodes::CLUSTER])
+            Self::Dae(workers) => {
+                measure_dae(&format!("split {workers} | step adam(1e-3)"), size, field, &[])
+            }
+            Self::DaeNodes | Self::DaeNodesZero => {
+                let zero = u8::from(self == Self::DaeNodesZero);
+                let word = format!("split 1 @node | split 2 @cluster | step adam(1e-3) zero={zero}");
+                measure_dae(&word, size, field, &["--cluster", two_nodes::CLUSTER])
             }
             Self::BareLoop => {
                 let mut command = field.workspace.program("examples/bare_loop");
@@ -134,7 +140,7 @@ fn settings(word: &str, size: Size, one_node: bool) -> [String; 6] {
     let Size { hidden, code, batch, steps } = size;
     [
         format!("model.layers=[784,{hidden},{code},{hidden},784]"),
-        format!("schedule.word=\"{word} | step adam(1e-3)\""),
+        format!("schedule.word=\"{word}\""),
         // A run leaves its first ten steps out of its pace; the others time so many after a warm-up of ten.
         format!("job.steps={}", steps + 10),
         format!("data.batch={batch}"),
@@ -175,7 +181,7 @@ mod tests {
     #[test]
     fn ours_is_told_the_whole_size() {
         assert_eq!(
-            settings("split 2", SIZES[0], true),
+            settings("split 2 | step adam(1e-3)", SIZES[0], true),
             [
                 "model.layers=[784,512,64,512,784]",
                 "schedule.word=\"split 2 | step adam(1e-3)\"",

@@ -14,12 +14,13 @@ pub struct Measured {
     pub speed: f64,
 }
 
-const RATIOS: [(&str, Contender, Contender); 5] = [
+const RATIOS: [(&str, Contender, Contender); 6] = [
     ("2 workers/1", Contender::Dae(2), Contender::Dae(1)),
     ("2 workers/DDP", Contender::Dae(2), Contender::Ddp),
     ("1 worker/bare", Contender::Dae(1), Contender::BareLoop),
     ("nodes/2 workers", Contender::DaeNodes, Contender::Dae(2)),
     ("nodes/DDP", Contender::DaeNodes, Contender::DdpNodes),
+    ("zero=1/DDP", Contender::DaeNodesZero, Contender::DdpNodes),
 ];
 
 /// A table with one line for each size: median samples a second, then ratios.
@@ -30,6 +31,7 @@ pub fn table(all: &[Measured]) -> String {
         Contender::BareLoop,
         Contender::Ddp,
         Contender::DaeNodes,
+        Contender::DaeNodesZero,
         Contender::DdpNodes,
     ];
     let there = |who: &Contender| all.iter().any(|m| m.who == *who);

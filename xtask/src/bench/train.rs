@@ -75,7 +75,7 @@ impl Train {
 fn contenders(nodes: u32, peers: bool) -> Vec<Contender> {
     let (mut all, peer) = match nodes {
         1 => (vec![Contender::Dae(1), Contender::Dae(2), Contender::BareLoop], Contender::Ddp),
-        _ => (vec![Contender::Dae(2), Contender::DaeNodes], Contender::DdpNodes),
+        _ => (vec![Contender::Dae(2), Contender::DaeNodes, Contender::DaeNodesZero], Contender::DdpNodes),
     };
     if peers {
         all.push(peer);
