@@ -6,11 +6,13 @@
 //! | [`two_nodes`] | two nodes on this machine |
 //! | [`actor`] | messages to an actor in another process: ours, Ray's and Monarch's, by turns |
 //! | [`train`] | training speed: ours, a bare loop, and PyTorch DDP, by turns |
+//! | [`stragglers`] | what slow workers do to schedules: measured, and predicted |
 //! | [`contender`] | how each of them is started and what it answers |
 //! | [`table`] | medians and ratios |
 mod actor;
 mod allreduce;
 mod contender;
+mod stragglers;
 mod table;
 mod train;
 mod two_nodes;
@@ -29,6 +31,8 @@ pub enum Bench {
     Actor(actor::Actor),
     /// The time of an all-reduce with two workers, on one node and between two
     Allreduce(allreduce::Allreduce),
+    /// What slow workers do to schedules, beside what `dae-node schedule cost` predicts
+    Stragglers(stragglers::Stragglers),
 }
 
 /// Measures.
@@ -37,5 +41,6 @@ pub fn run(workspace: &Workspace, bench: &Bench) -> Outcome {
         Bench::Train(train) => train.run(workspace),
         Bench::Actor(actor) => actor.run(workspace),
         Bench::Allreduce(allreduce) => allreduce.run(workspace),
+        Bench::Stragglers(stragglers) => stragglers.run(workspace),
     }
 }

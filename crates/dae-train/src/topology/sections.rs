@@ -175,8 +175,9 @@ section! {
         threads: u32 = 1, Key::int(1, 1024).free();
         /// Whether worker r stays on core r.
         pin: bool = false, Key::new(Rule::Bool).free();
-        /// How gradients travel between nodes: sealed, or, for networks in which everybody is trusted, plain, which is
-        /// faster: who is on the network can read and change them. Nodes prove the cluster's key in any case.
+        /// How what workers exchange travels between nodes: sealed, or, for networks in which everybody is trusted, plain,
+        /// which is faster: who is on the network can read and change gradients, parameters and losses. Nodes prove the
+        /// cluster's key in any case.
         bulk: String = "sealed".into(), Key::new(Rule::OneOf(&["sealed", "plain"])).free();
     }
 }

@@ -63,10 +63,15 @@ impl Peers for LinkPeers {
         out: &[Option<Outgoing<'_>>],
         into: &mut [Option<Incoming<'_>>],
     ) -> Result<(), Broken> {
-        let Self { lines, deadline, awake, .. } = self;
+        let Self { lines, deadline, awake, names, .. } = self;
+        let wanted = |n: &usize| out[*n].is_some() || into[*n].is_some();
+        if let Some(gone) = (0..lines.len()).filter(wanted).find(|n| lines[*n].is_none()) {
+            return Err(Broken::Node { node: names[gone].clone(), cause: "this node has left it".into() });
+        }
         let parts = lines.iter_mut().zip(out).zip(into);
         let linked = parts.filter_map(|((line, out), into)| Some((line.as_mut()?, *out, into.as_mut())));
         let mut turns: Vec<_> = linked.map(|(line, out, into)| Turn::new(line, tag, out, into)).collect();
+        let mut stuck = None;
         loop {
             let mut moved = false;
             for turn in &mut turns {
@@ -76,13 +81,16 @@ impl Peers for LinkPeers {
             let Some(first) = turns.first() else { return Ok(()) };
             if moved {
                 awake.moved();
+                stuck = None;
                 continue;
             }
+            // A wait may end for nothing, and then again.
+            let waited = stuck.get_or_insert_with(Instant::now).elapsed();
             let (to_send, to_receive) =
                 (turns.iter().filter_map(Turn::to_send), turns.iter().filter_map(Turn::to_receive));
-            match awake.wait(to_send, to_receive, *deadline) {
-                Ok(true) => {}
-                Ok(false) => return Err(first.late(*deadline)),
+            match awake.wait(to_send, to_receive, deadline.saturating_sub(waited)) {
+                Ok(true) if waited < *deadline => {}
+                Ok(_) => return Err(first.late(*deadline)),
                 Err(error) => return Err(first.lost(&error)),
             }
         }
