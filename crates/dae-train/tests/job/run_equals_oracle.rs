@@ -87,6 +87,7 @@ fn uneven(seed: u64) -> Linear {
 #[derive(Debug, Default)]
 struct Seen {
     waiting: usize,
+    gossips: usize,
     exact: usize,
     free: usize,
     pushes: usize,
@@ -96,6 +97,7 @@ struct Seen {
 
 /// Holds what a run came to against the oracle.
 fn holds(case: &Case, topology: &Topology, ran: &Ran, seen: &mut Seen) {
+    seen.gossips += usize::from(case.word.model().iter().any(|item| matches!(item, MItem::Gossip(_))));
     if case.waits() {
         (seen.waiting, seen.exact) = (seen.waiting + 1, seen.exact + usize::from(case.exact()));
         let truth = interpreted(topology, None);
@@ -134,7 +136,7 @@ fn hold(count: u32, law: impl Fn(Case)) {
 #[test]
 fn every_word_comes_to_the_bits_of_the_oracle() {
     let seen = RefCell::new(Seen::default());
-    hold(240, |case| {
+    hold(300, |case| {
         let topology = case.topology();
         let ran = Rig::new(&topology).backend(uneven(case.seed)).run().finished();
         holds(&case, &topology, &ran, &mut seen.borrow_mut());
@@ -142,6 +144,7 @@ fn every_word_comes_to_the_bits_of_the_oracle() {
     let seen = seen.into_inner();
     println!("{seen:?}");
     assert!(seen.waiting + seen.free >= 200, "{seen:?}");
+    assert!(seen.gossips > 30, "{seen:?}");
     assert!(seen.exact > 40 && seen.free > 30 && seen.stale > 100 && seen.dropped > 5, "{seen:?}");
 }
 
