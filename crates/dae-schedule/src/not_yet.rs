@@ -62,10 +62,9 @@ fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
             ("mix", "`mix`", join.mix != 0.0),
             ("view", "`view=shard`", join.view != View::Whole),
         ],
-        ItemKind::Model(Some(MItem::Gossip(gossip))) => vec![
-            ("@", "a `gossip` over nodes", gossip.place.is_some_and(Place::spans_nodes)),
-            ("sync", "`sync=async` of a `gossip`", gossip.asynchronous),
-        ],
+        ItemKind::Model(Some(MItem::Gossip(gossip))) => {
+            vec![("@", "a `gossip` over nodes", gossip.place.is_some_and(Place::spans_nodes))]
+        }
         _ => Vec::new(),
     }
 }

@@ -47,7 +47,7 @@ fn fitted(word: Word, place: Option<Place>, order: Order) -> Word {
             }
             // Peers mix parameters, and raw gradients move none.
             MItem::Gossip(gossip) if count(is_hub) == 0 && word.step.closing != Closing::Raw => {
-                model.push(MItem::Gossip(Gossip { place, asynchronous: false, ..gossip }));
+                model.push(MItem::Gossip(Gossip { place, ..gossip }));
             }
             _ => {}
         }

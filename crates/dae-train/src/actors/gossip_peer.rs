@@ -15,7 +15,7 @@ pub struct GossipPeer {
     child: Ear,
     /// All peers, once they are there.
     peers: Vec<ActorRef<Self>>,
-    /// Rounds the child had done when it last began one, and who waits to be shown what is held.
+    /// Who waits to be shown what is held, the first to have asked first.
     shows: VecDeque<ReplyTo<Shown>>,
 }
 

@@ -20,7 +20,7 @@ const EVER: Duration = Duration::from_secs(1 << 31);
 /// By when another node has heard how the run ended.
 const HEARD_BY: Duration = Duration::from_secs(10);
 
-/// What a join goes by, the same for as long as it runs.
+/// What a join or a gossip goes by, the same for as long as it runs.
 #[derive(Debug, Clone)]
 pub struct JoinFacts {
     /// The step, counted from 0, that a version is made of, as the mean over the children: so many steps each version.
@@ -144,8 +144,7 @@ impl JoinCoordinator {
     fn fire(&mut self, version: u64, given: &[Arrival]) {
         let factor = self.facts.factor(version);
         let rate = if self.facts.outer { factor } else { 1.0 };
-        let children: Vec<_> = given.iter().map(|each| each.child).collect();
-        self.order(|middle| middle.fire(rate, &children));
+        self.order(|middle| middle.fire(rate, version, given));
         let samples: u64 = given.iter().map(|each| each.samples).sum();
         let loss = given.iter().map(|each| each.loss).sum::<f64>() / samples as f64;
         self.samples += samples;

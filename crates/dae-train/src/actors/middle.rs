@@ -3,7 +3,8 @@
 use super::gossip_peer::Turn;
 use super::parameter_server::{Shown, Task};
 use super::{GossipPeer, ParameterServer};
-use crate::gossip::Mix;
+use crate::centre::Arrival;
+use crate::gossip::{Mix, Pairs};
 use dae_actor::{Actor, ActorRef, Handler, Message, ReplyTo, Status};
 use std::future::Future;
 use std::time::Duration;
@@ -13,8 +14,8 @@ use std::time::Duration;
 pub enum Middle {
     /// The shards of a join's centre, which all do the same.
     Centre(Vec<ActorRef<ParameterServer>>),
-    /// A gossip's peers, one a child.
-    Peers(Vec<ActorRef<GossipPeer>>),
+    /// A gossip's peers, one a child, and who meets whom where they wait for nobody.
+    Peers(Vec<ActorRef<GossipPeer>>, Option<Pairs>),
 }
 
 impl Middle {
@@ -22,16 +23,23 @@ impl Middle {
     pub(super) fn serve(&self, child: usize, round: u64, copy: bool) -> Result<(), String> {
         match self {
             Self::Centre(servers) => all(servers, || Task::Serve { child, round, copy }),
-            Self::Peers(peers) => tell(&peers[child], Turn::Serve { round, copy }),
+            Self::Peers(peers, _) => tell(&peers[child], Turn::Serve { round, copy }),
         }
     }
 
-    /// A centre moves by what these children have pushed, at `rate` times its learning rate.
-    pub(super) fn fire(&self, rate: f32, given: &[usize]) -> Result<(), String> {
+    /// A centre moves to this version by what these children have pushed, at `rate` times its learning rate; peers meet.
+    pub(super) fn fire(&self, rate: f32, version: u64, given: &[Arrival]) -> Result<(), String> {
         match self {
-            Self::Centre(servers) => all(servers, || Task::Fire { rate, given: given.to_vec() }),
+            Self::Centre(servers) => {
+                let given: Vec<_> = given.iter().map(|each| each.child).collect();
+                all(servers, || Task::Fire { rate, given: given.clone() })
+            }
+            Self::Peers(_, Some(pairs)) => {
+                let meet = |each: &Arrival| pairs.meet(version, each.child, each.round);
+                given.iter().flat_map(meet).try_for_each(|mix| self.mix(mix))
+            }
             // They mix when they are told to.
-            Self::Peers(_) => Ok(()),
+            Self::Peers(_, None) => Ok(()),
         }
     }
 
@@ -39,7 +47,7 @@ impl Middle {
     pub(super) fn forget(&self, child: usize) -> Result<(), String> {
         match self {
             Self::Centre(servers) => all(servers, || Task::Forget { child }),
-            Self::Peers(_) => Ok(()),
+            Self::Peers(..) => Ok(()),
         }
     }
 
@@ -47,7 +55,7 @@ impl Middle {
     pub(super) fn mix(&self, mix: Mix) -> Result<(), String> {
         match self {
             Self::Centre(_) => Ok(()),
-            Self::Peers(peers) => tell(&peers[mix.peer], Turn::Mix(mix)),
+            Self::Peers(peers, _) => tell(&peers[mix.peer], Turn::Mix(mix)),
         }
     }
 
@@ -55,7 +63,7 @@ impl Middle {
     pub(super) fn shown(&self, bound: Duration) -> impl Future<Output = Result<Vec<Shown>, String>> + use<> {
         let asked: Vec<_> = match self {
             Self::Centre(servers) => servers.iter().map(|server| ask(server, Task::Show)).collect(),
-            Self::Peers(peers) => peers.iter().map(|peer| ask(peer, Turn::Show)).collect(),
+            Self::Peers(peers, _) => peers.iter().map(|peer| ask(peer, Turn::Show)).collect(),
         };
         async move {
             let mut all = Vec::new();
@@ -71,7 +79,7 @@ impl Middle {
     pub(super) fn ends(&self) -> Vec<std::pin::Pin<Box<dyn Future<Output = String>>>> {
         match self {
             Self::Centre(servers) => servers.iter().map(|server| ended(server.clone())).collect(),
-            Self::Peers(peers) => peers.iter().map(|peer| ended(peer.clone())).collect(),
+            Self::Peers(peers, _) => peers.iter().map(|peer| ended(peer.clone())).collect(),
         }
     }
 }

@@ -61,8 +61,12 @@ pub struct ChildMeta {
 
 impl Meta {
     /// Whether its counts can be those of a run: each step consumes a sample at least, but for the one step of a run over
-    /// nothing.
+    /// nothing; what a peer holds weighs something.
     pub(super) fn check_counts(&self) -> Result<(), String> {
+        let weighs = |child: &ChildMeta| child.weight.is_none_or(|weight| weight > 0.0 && weight.is_finite());
+        if let Some(peer) = self.children.iter().position(|child| !weighs(child)) {
+            return Err(format!("what peer {peer} holds has the weight {:?}", self.children[peer].weight));
+        }
         match self {
             Self { step, cursor, .. } if cursor.saturating_add(1) < *step => {
                 Err(format!("{step} steps of {cursor} samples"))

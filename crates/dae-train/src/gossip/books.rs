@@ -6,7 +6,7 @@ use crate::centre::{Arrival, Ledger, Order, Taken, Tally};
 /// Who may begin, and what follows from a round that has ended.
 #[derive(Debug, Clone)]
 pub enum Books {
-    /// Of children around a centre.
+    /// Of children around a centre, or of peers that wait for nobody.
     Ledger(Ledger),
     /// Of peers whose rounds are rounds for all.
     Circle(Circle),

@@ -34,3 +34,38 @@ impl Mix {
         Self { peer, turn: round, own, to, from, theirs: 1.0, share }
     }
 }
+
+/// Who meets whom where peers wait for nobody: each after its round by itself with one neighbour, whatever that one is doing
+/// (AD-PSGD; Lian et al. 2018).
+#[derive(Debug, Clone)]
+pub struct Pairs {
+    gossip: Gossip,
+    seed: u64,
+}
+
+impl Pairs {
+    /// By this graph, and by this seed where it leaves a choice.
+    pub fn new(gossip: Gossip, seed: u64) -> Self {
+        Self { gossip, seed }
+    }
+
+    /// What is done when a peer has ended a round: it and its neighbour meet in the middle; with `push` it sends half of what
+    /// it holds.
+    pub fn meet(&self, turn: u64, peer: usize, round: u64) -> Vec<Mix> {
+        let Gossip { n, push, ref graph, .. } = self.gossip;
+        let mix = |peer, to: &[usize], from: &[usize], theirs, share| {
+            let (to, from) = (to.to_vec(), from.to_vec());
+            Mix { peer, turn, own: None, to, from, theirs, share }
+        };
+        let own = |mix| Mix { own: Some(round), ..mix };
+        match graph.partner(n as usize, peer, round, self.seed) {
+            None => vec![own(mix(peer, &[], &[], 0.0, 1.0))],
+            Some(other) if push => {
+                vec![own(mix(peer, &[other], &[], 0.0, 0.5)), mix(other, &[], &[peer], 0.5, 1.0)]
+            }
+            Some(other) => {
+                vec![own(mix(peer, &[other], &[other], 1.0, 0.5)), mix(other, &[peer], &[peer], 1.0, 0.5)]
+            }
+        }
+    }
+}

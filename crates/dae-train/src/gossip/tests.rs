@@ -1,6 +1,6 @@
 //! Circles and mailboxes together, in any order in which messages may come: what they come to is a function of the rounds.
 
-use super::{Act, Circle, Holding, Letter, Mailbox, Task, mean};
+use super::{Act, Circle, Holding, Letter, Mailbox, Pairs, Task, mean};
 use crate::centre::{Arrival, Order};
 use dae_schedule::Gossip;
 use dae_schedule::testing::gossip;
@@ -128,15 +128,19 @@ impl World {
         }
     }
 
+    /// Where messages wait: to whom, from whom.
+    fn waiting(&self) -> Vec<(usize, usize)> {
+        let n = self.queues.len();
+        let all = (0..n).flat_map(|peer| (0..n + 2).map(move |from| (peer, from)));
+        all.filter(|(peer, from)| !self.queues[*peer][*from].is_empty()).collect()
+    }
+
     /// Delivers one message; false if there is none.
     fn step(&mut self) -> bool {
         let n = self.queues.len();
         let bound = |queues: &Vec<VecDeque<_>>| queues.iter().map(VecDeque::len).sum::<usize>() <= 4 * n + 16;
         assert!(self.queues.iter().all(bound), "a mailbox would be full");
-        let waiting: Vec<_> = (0..n)
-            .flat_map(|peer| (0..n + 2).map(move |from| (peer, from)))
-            .filter(|(peer, from)| !self.queues[*peer][*from].is_empty())
-            .collect();
+        let waiting = self.waiting();
         if !self.arrivals.is_empty() && (waiting.is_empty() || self.draw(3) == 0) {
             let at = self.draw(self.arrivals.len());
             let arrival = self.arrivals.remove(at).unwrap();
@@ -146,6 +150,11 @@ impl World {
             assert_eq!(self.circle.arrive(arrival), [], "it is booked");
             return true;
         }
+        self.deliver(&waiting)
+    }
+
+    /// Delivers one of these messages, if there are any: from whom to whom.
+    fn deliver(&mut self, waiting: &[(usize, usize)]) -> bool {
         if waiting.is_empty() {
             return false;
         }
@@ -208,6 +217,17 @@ fn mixed(gossip: &Gossip, held: &mut [Holding], round: u64) {
     }
 }
 
+/// Two that meet: in the middle, or with `push` the second gets half of what the first has.
+fn met(a: &Holding, b: &Holding, push: bool) -> (Holding, Holding) {
+    let both = a.mass().iter().zip(&**b.mass()).map(|(a, b)| (f64::from(*a), f64::from(*b)));
+    let pair =
+        |(a, b): (f64, f64)| if push { (a / 2.0, b + a / 2.0) } else { ((a + b) / 2.0, (a + b) / 2.0) };
+    let (kept, given) = both.map(pair).map(|(a, b)| (a as f32, b as f32)).unzip();
+    let half = a.weight() / 2.0;
+    let (kept_weight, given_weight) = if push { (half, b.weight() + half) } else { (1.0, 1.0) };
+    (Holding::new(kept, kept_weight, push), Holding::new(given, given_weight, push))
+}
+
 fn rounds() -> impl Strategy<Value = (Gossip, Vec<u64>)> {
     let left = |gossip: Gossip| {
         let n = gossip.n as usize;
@@ -246,6 +266,39 @@ proptest! {
         let rest: Vec<_> = left.iter().map(|left| left.saturating_sub(version)).collect();
         let then = World::new(&gossip, first.held(), &rest, version, 0, chance).run(None);
         prop_assert_eq!(then.held(), in_order(&gossip, &left, last));
+    }
+
+    /// Peers that wait for nobody, ended in this order.
+    #[test]
+    fn pairs_meet_as_if_one_after_the_other(
+        (gossip, _) in rounds(), ends in prop::collection::vec(0..8_usize, 1..30), chance: u64,
+    ) {
+        let gossip = Gossip { asynchronous: true, ..gossip };
+        let (n, pairs) = (gossip.n as usize, Pairs::new(gossip.clone(), 5));
+        let mut world = World::new(&gossip, begun(&gossip), &vec![0; n], 0, 0, chance);
+        let mut held: Vec<_> = begun(&gossip);
+        let mut from: Vec<_> = held.iter().map(Holding::parameters).collect();
+        let mut clocks = vec![0; n];
+        let serve = |round| Message::Task(Task::Serve { round, copy: false });
+        world.queues.iter_mut().for_each(|queues| queues[0].push_back(serve(0)));
+        for (turn, peer) in (1..).zip(ends.iter().map(|peer| peer % n)) {
+            let round = clocks[peer];
+            clocks[peer] += 1;
+            for mix in pairs.meet(turn, peer, round) {
+                world.queues[mix.peer][0].push_back(Message::Task(Task::Mix(mix)));
+            }
+            world.queues[peer][0].push_back(serve(clocks[peer]));
+            held[peer].arrive(&from[peer], &trained(peer, round, &from[peer]));
+            if let Some(other) = gossip.graph.partner(n, peer, round, 5) {
+                let sum = held[peer].weight() + held[other].weight();
+                let (a, b) = met(&held[peer], &held[other], gossip.push);
+                prop_assert!(!gossip.push || (a.weight() + b.weight() - sum).abs() < 1e-9);
+                (held[peer], held[other]) = (a, b);
+            }
+            from[peer] = held[peer].parameters();
+        }
+        while world.deliver(&world.waiting()) {}
+        prop_assert_eq!(world.held(), held);
     }
 
     /// M7.

@@ -9,7 +9,7 @@ use crate::backend::Backend;
 use crate::centre::{Ledger, Shard, cut};
 use crate::checkpoint::ChildMeta;
 use crate::data::Dataset;
-use crate::gossip::{Books, Mailbox};
+use crate::gossip::{Books, Mailbox, Pairs};
 use crate::topology::Plan;
 use dae_actor::PeerLimits;
 use dae_collective::Scale;
@@ -54,8 +54,8 @@ pub(super) struct CentreParts {
 pub(super) enum Between {
     /// The shards of a centre.
     Shards(Vec<Shard>),
-    /// A mailbox for each.
-    Mailboxes(Vec<Mailbox>),
+    /// A mailbox for each, and who meets whom where they wait for nobody.
+    Mailboxes(Vec<Mailbox>, Option<Pairs>),
 }
 
 /// The nodes of a join with a child on each.
@@ -141,16 +141,21 @@ fn centre(plan: &Plan, join: &Join, samples: usize, from: &Standing<'_>) -> Cent
         let own = own.iter().map(|buffer| buffer[slice.clone()].to_vec()).collect();
         Shard::new(join, at.step, params[slice].to_vec(), outer, own)
     });
-    let clocks = (0..plan.children()).map(|child| {
-        let steps = children.get(child).map_or(0, |child| child.steps);
-        (steps.div_ceil(plan.period()), steps >= child_steps(plan, samples, child))
-    });
-    let ledger = Ledger::new(join, at.step, clocks).pause_every(plan.topology().checkpoint.every);
     CentreParts {
         between: Between::Shards(shards.collect()),
-        ledger: Books::Ledger(ledger),
+        ledger: ledger(plan, join, samples, from),
         facts: facts(plan, samples, from),
     }
+}
+
+/// The books of a join, on a dataset of so many samples.
+pub(super) fn ledger(plan: &Plan, join: &Join, samples: usize, from: &Standing<'_>) -> Books {
+    let clocks = (0..plan.children()).map(|child| {
+        let steps = from.children.get(child).map_or(0, |child| child.steps);
+        (steps.div_ceil(plan.period()), steps >= child_steps(plan, samples, child))
+    });
+    let every = plan.topology().checkpoint.every;
+    Books::Ledger(Ledger::new(join, from.at.step, clocks).pause_every(every))
 }
 
 /// What a join or a gossip goes by, on a dataset of so many samples.

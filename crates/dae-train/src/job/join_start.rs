@@ -110,7 +110,7 @@ fn around(
     let rounds: Vec<u64> = (0..count).map(|child| ledger.clock(child)).collect();
     let middle = match between {
         Between::Shards(shards) => Middle::Centre(start_servers(system, nodes, shards, &ears, &rounds)?),
-        Between::Mailboxes(mailboxes) => Middle::Peers(start_peers(system, mailboxes, ears)),
+        Between::Mailboxes(mailboxes, pairs) => Middle::Peers(start_peers(system, mailboxes, ears), pairs),
     };
     let coordinator = {
         let (middle, recorder) = (middle.clone(), recorder.clone());
@@ -124,7 +124,9 @@ fn around(
     for Begun { local, heard, .. } in begun {
         let holders: Vec<_> = match &middle {
             Middle::Centre(servers) => servers.iter().cloned().map(Holder::Server).collect(),
-            Middle::Peers(peers) => peers.get(local.index).cloned().map(Holder::Peer).into_iter().collect(),
+            Middle::Peers(peers, _) => {
+                peers.get(local.index).cloned().map(Holder::Peer).into_iter().collect()
+            }
         };
         let holders = nodes.slices.iter().cloned().zip(holders).collect();
         seat(

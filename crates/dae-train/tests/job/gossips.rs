@@ -3,7 +3,7 @@
 use crate::interpreted::interpreted;
 use crate::joins::{bits, holds, stopped_and_resumed};
 use crate::linear::{Act, Linear};
-use crate::rig::{FEATURES, Folder, Rig, topology, until};
+use crate::rig::{FEATURES, Folder, Ran, Rig, plan, topology, until};
 use dae_train::gossip::mean;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,9 @@ fn what_users_write_first() {
 #[test]
 fn of_one_it_is_nothing() {
     let alone = Rig::new(&topology("step adam(0.02)").steps(12)).run().finished();
-    for gossip in ["gossip 1", "gossip 1 graph=exp push", "every 3 | gossip 1 graph=complete"] {
+    for gossip in
+        ["gossip 1", "gossip 1 sync=async", "gossip 1 graph=exp push", "every 3 | gossip 1 graph=complete"]
+    {
         let ran = Rig::new(&topology(&format!("step adam(0.02) | {gossip}")).steps(12)).run().finished();
         assert_eq!(ran.bits(), alone.bits(), "{gossip}");
     }
@@ -37,13 +39,13 @@ fn a_peer_that_is_through_with_its_data_mixes_on() {
         [("step sgd(0.2) | gossip 3", 0.5), ("step sgd(0.2) | gossip 3 graph=exp push", 1.04)]
     {
         let ran = holds(&topology(word).epochs(epochs));
-        assert!(ran.log.steps().last().unwrap().samples % 12 != 0);
+        assert!(!ran.log.steps().last().unwrap().samples.is_multiple_of(12));
     }
 }
 
 #[test]
 fn it_learns() {
-    for graph in ["ring", "exp push", "complete"] {
+    for graph in ["ring", "exp push", "complete", "ring sync=async", "exp push sync=async"] {
         let word = format!("step sgd(0.2) | every 2 | gossip 4 graph={graph}");
         let ran = Rig::new(&topology(&word).steps(300)).run().finished();
         let losses: Vec<_> = ran.log.steps().iter().map(|step| step.loss).collect();
@@ -109,8 +111,20 @@ fn a_run_that_is_through_can_be_made_longer() {
 }
 
 #[test]
+fn who_waits_for_nobody_goes_on_with_what_is_left() {
+    for gossip in ["gossip 3 sync=async", "gossip 4 graph=exp push sync=async"] {
+        let word = format!("step adam(0.01) | every 3 | {gossip}");
+        let (whole, resumed) = stopped_and_resumed(&topology(&word).steps(300));
+        let samples = |ran: &Ran| ran.log.steps().last().unwrap().samples;
+        assert_eq!(samples(&resumed), samples(&whole), "{word}: no sample is lost or had twice");
+        let rounds = 100 * plan(&topology(&word)).children() as u64;
+        assert_eq!((whole.report.step, resumed.report.step), (rounds, rounds));
+    }
+}
+
+#[test]
 fn a_peer_that_fails_ends_the_run_with_its_cause() {
-    for graph in ["ring", "exp push", "complete"] {
+    for graph in ["ring", "exp push", "complete", "ring sync=async"] {
         let word = format!("split 2 | step sgd(0.1) | every 4 | gossip 3 graph={graph}");
         for panics in [false, true] {
             let backend = Linear::new(FEATURES).acting(move |moment| {
@@ -133,6 +147,7 @@ fn a_peer_that_hangs_is_blamed_and_not_those_that_wait_for_it() {
     for (word, hangs) in [
         ("step sgd(0.1) | every 2 | gossip 4", 2),
         ("split 2 | step sgd(0.1) | every 2 | gossip 2 graph=exp push", 3),
+        ("step sgd(0.1) | every 2 | gossip 3 sync=async", 1),
     ] {
         let mut topology = topology(word).steps(200);
         topology.job.stall_timeout_s = 1;
