@@ -20,6 +20,7 @@
 //! | `gradient` | [`GItem`]: what may stand left of `step` |
 //! | `step` | [`Step`]: what closes the gradient |
 //! | `model`, `join`, `gossip` | [`MItem`]: what may stand right of `step` |
+//! | `mixing` | who mixes with whom in a `gossip`: [`Graph::sources`] |
 //! | `optimizer`, `wire`, `place` | [`Optimizer`], [`Wire`], [`Place`]: what several items are made of |
 //! | `normal` | the normal form by the exact laws, and its hash |
 //! | `builder` | [`Gradient`] and [`Model`]: the same words from Rust, with sorts as types |
@@ -45,6 +46,7 @@ mod join;
 #[cfg(test)]
 mod laws;
 mod layers;
+mod mixing;
 mod model;
 mod normal;
 mod not_yet;

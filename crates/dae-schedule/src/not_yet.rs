@@ -20,13 +20,14 @@ pub fn not_yet_run(text: &str) -> Vec<Problem> {
         problems.push(not_yet(at.clone(), "`phase`"));
     }
     for items in &reading.words {
-        let (mut joins, mut raw, mut apart, mut coded) = (0, false, false, false);
+        let (mut hubs, mut raw, mut apart, mut coded) = (0, false, false, false);
         for item in items {
             raw |= matches!(&item.kind, ItemKind::Step(Some(step)) if step.closing == Closing::Raw);
             apart |= matches!(&item.kind, ItemKind::Gradient(Some(fold)) if fold.place().is_some_and(Place::spans_nodes));
             coded |= matches!(&item.kind, ItemKind::Gradient(Some(GItem::Split(split))) if split.wire != Wire::F32);
-            joins += usize::from(matches!(&item.kind, ItemKind::Model(Some(MItem::Join(_)))));
-            let around = around(item, Inside { joins, raw, apart, coded });
+            hubs +=
+                usize::from(matches!(&item.kind, ItemKind::Model(Some(MItem::Join(_) | MItem::Gossip(_)))));
+            let around = around(item, Inside { hubs, raw, apart, coded });
             for (mark, what, given) in missing(item).into_iter().chain(around) {
                 if given {
                     let at = if mark.is_empty() { item.op.clone() } else { item.mark(mark) };
@@ -62,14 +63,17 @@ fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
             ("mix", "`mix`", join.mix != 0.0),
             ("view", "`view=shard`", join.view != View::Whole),
         ],
-        ItemKind::Model(Some(MItem::Gossip(_))) => vec![("", "`gossip`", true)],
+        ItemKind::Model(Some(MItem::Gossip(gossip))) => {
+            vec![("@", "a `gossip` over nodes", gossip.place.is_some_and(Place::spans_nodes))]
+        }
         _ => Vec::new(),
     }
 }
 
 /// What stands left of an item, or is it.
 struct Inside {
-    joins: usize,
+    /// Joins and gossips.
+    hubs: usize,
     raw: bool,
     apart: bool,
     coded: bool,
@@ -77,18 +81,20 @@ struct Inside {
 
 /// The same for what an item has around it.
 fn around(item: &Item<'_>, inside: Inside) -> Vec<(&'static str, &'static str, bool)> {
-    let join = match &item.kind {
-        ItemKind::Model(Some(MItem::Join(join))) => join,
-        ItemKind::Step(Some(step)) => {
-            return vec![("zero", "`zero` around a `wire`", step.zero == 1 && inside.coded)];
-        }
-        _ => return Vec::new(),
-    };
-    vec![
-        ("", "a `join` around another", inside.joins > 1),
-        ("", "a `join` around a `split` over a cluster", inside.apart),
-        ("outer", "`elastic` around `step raw`", inside.raw && matches!(join.outer, Outer::Elastic(_))),
-    ]
+    let Inside { hubs, raw, apart, coded } = inside;
+    match &item.kind {
+        ItemKind::Step(Some(step)) => vec![("zero", "`zero` around a `wire`", step.zero == 1 && coded)],
+        ItemKind::Model(Some(MItem::Join(join))) => vec![
+            ("", "a `join` around another, or around a `gossip`,", hubs > 1),
+            ("", "a `join` around a `split` over a cluster", apart),
+            ("outer", "`elastic` around `step raw`", raw && matches!(join.outer, Outer::Elastic(_))),
+        ],
+        ItemKind::Model(Some(MItem::Gossip(_))) => vec![
+            ("", "a `gossip` around another, or around a `join`,", hubs > 1),
+            ("", "a `gossip` around a `split` over a cluster", apart),
+        ],
+        _ => Vec::new(),
+    }
 }
 
 fn not_yet(at: std::ops::Range<usize>, what: &str) -> Problem {
@@ -96,7 +102,7 @@ fn not_yet(at: std::ops::Range<usize>, what: &str) -> Problem {
         NOT_YET,
         at,
         format!("{what} parses and checks, but is not yet run"),
-        "take it out; `accum`, `split`, `step`, `every` and one `join` run today",
+        "take it out; `accum`, `split`, `step`, `every` and one `join` or `gossip` run today",
     )
 }
 

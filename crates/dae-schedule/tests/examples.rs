@@ -38,12 +38,16 @@ const NOT_YET: &[Example] = &[
     ("split 8 | step adamw | every 100 | join 4 @rack", &[("S03", "rack")]),
     (
         "pipe 2 micro=8 sched=1f1b | tensor 2 | step adam | gossip 8 graph=exp push",
-        &[("S03", "pipe"), ("S03", "tensor"), ("S03", "gossip")],
+        &[("S03", "pipe"), ("S03", "tensor")],
     ),
     ("phase step>=500: [split 8 | step sgd(.1)]; [step sgd(.1) | every 16 | join 8]", &[("S03", "phase")]),
     ("step raw | join 8 sync=ssp(3) outer=adam stale=lr/tau", &[]),
     ("split 2 @cluster | step adam | every 4 | join 2", &[("S03", "join")]),
     ("step adam | join 2 | every 4 | join 3", &[("S03", "join")]),
+    ("split 2 | step adam | every 3 | gossip 4 graph=hops(1,2) push | every 2", &[]),
+    ("step sgd | gossip 2 @cluster sync=async", &[("S03", "cluster")]),
+    ("step sgd | gossip 2 | join 2", &[("S03", "join")]),
+    ("step sgd | join 2 | gossip 2", &[("S03", "gossip")]),
     ("step raw | join 2 outer=elastic(.1)", &[("S03", "outer=elastic(.1)")]),
     (
         "step adam | every 8 | join 2 frag=2 delay=1 mix=.5 wire=bf16 view=shard shards=2",

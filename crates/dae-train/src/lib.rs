@@ -5,6 +5,7 @@
 //! | [`topology`] | a TOML file or its Rust builder, checked, compiled to a [`topology::Plan`] |
 //! | [`data`] | datasets, the order of samples, corruption, batches |
 //! | [`centre`] | what a join's children lie around: who waits for whom, how the centre moves |
+//! | [`gossip`] | peers without a centre: who waits for whom, what mixing is |
 //! | [`actors`] | data loader, gradient worker, all-reduce coordinator, checkpointer, recorder |
 //! | [`exit`] | how every program ends |
 //! | [`job`] | puts the actors together, trains, and says how it ended |
@@ -23,6 +24,7 @@ pub mod centre;
 pub mod checkpoint;
 pub mod data;
 pub mod exit;
+pub mod gossip;
 pub mod job;
 pub mod layout;
 pub mod metrics;

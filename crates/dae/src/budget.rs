@@ -27,8 +27,13 @@ fn fits(plan: &Plan, parameters: usize, features: usize, available: Option<u128>
     let states = plan.optimizer().map_or(0, |optimizer| Rule::new(optimizer).state_names().len()) as u128;
     let children = if plan.apart() { 1 } else { plan.children() as u128 };
     // Parameters and optimizer state, two copies of both for checkpoints and one to start from; a slot a worker. The
-    // centre of a join, with what was pushed and pulled, takes less than another child.
-    let groups = if plan.join().is_some() { children + 1 } else { 1 };
+    // centre of a join, with what was pushed and pulled, takes less than another child; so does each mailbox of a gossip,
+    // with what its neighbours send.
+    let groups = match plan.hub() {
+        None => 1,
+        Some(_) if plan.join().is_some() => children + 1,
+        Some(_) => 2 * children,
+    };
     let model = 4 * parameters * (4 * (1 + states) * groups + 2 * (groups - 1) + workers);
     // Where sums are free of order, integers for each worker, and all batches of a step in hand.
     let (sums, in_hand) =

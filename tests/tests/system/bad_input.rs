@@ -45,7 +45,7 @@ fn numbers_that_cannot_be_are_refused() {
         ("schedule.word=split 0 | step adam", &["split"]),
         ("schedule.word=split 2 | accum 2", &["E01"]),
         ("schedule.word=step adam | accum 4", &["E01", "every"]),
-        ("schedule.word=split 2 | step adam | gossip 2", &["not yet run"]),
+        ("schedule.word=split 2 | step adam | gossip 2 @cluster", &["not yet run"]),
         ("model.layers=[784,32,100]", &["layers"]),
         ("model.layers=[100,32,100]", &["784"]),
         ("data.limit=1", &["2 workers", "1 sample"]),

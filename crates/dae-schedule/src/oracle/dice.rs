@@ -2,7 +2,7 @@
 
 /// A number that looks random, from a seed and two counters: the finalizer of SplitMix64 (Steele, Lea and Flood 2014)
 /// over each in turn.
-pub(super) fn dice(seed: u64, a: u64, b: u64) -> u64 {
+pub(crate) fn dice(seed: u64, a: u64, b: u64) -> u64 {
     [a, b].iter().fold(mixed(seed), |state, counter| mixed(state ^ counter))
 }
 

@@ -1,8 +1,8 @@
 //! [`Peers`]: `gossip n`, peers that mix with their neighbours, without a centre.
 
-use super::mixing::{partner, sources};
 use super::process::{Motion, Process, Report};
 use super::tape::Tape;
+use super::trajectory::Push;
 use super::world::World;
 use crate::gossip::Gossip;
 
@@ -12,9 +12,13 @@ use crate::gossip::Gossip;
 /// al. 2019): then a peer may send without being sent to.
 pub(super) struct Peers {
     gossip: Gossip,
+    /// Which item of the word, and which of its instances.
+    id: (usize, usize),
     peers: Vec<Peer>,
     now: f64,
     rounds: u64,
+    /// How often peers have mixed in pairs.
+    mixed: u64,
     /// What was reported last.
     mean: Vec<f32>,
 }
@@ -26,15 +30,17 @@ struct Peer {
     /// 1, but with `push`.
     weight: f64,
     clock: u64,
+    /// How often peers had mixed when it began its last round.
+    read: u64,
     /// A round under way: what it began from, and what it will report.
     flight: Option<(Vec<f32>, Report)>,
 }
 
 impl Peers {
-    pub(super) fn new(gossip: Gossip, processes: Vec<Process>, x: &[f32]) -> Self {
-        let peer = |process| Peer { process, mass: x.to_vec(), weight: 1.0, clock: 0, flight: None };
+    pub(super) fn new(gossip: Gossip, id: (usize, usize), processes: Vec<Process>, x: &[f32]) -> Self {
+        let peer = |process| Peer { process, mass: x.to_vec(), weight: 1.0, clock: 0, read: 0, flight: None };
         let peers = processes.into_iter().map(peer).collect();
-        Self { gossip, peers, now: 0.0, rounds: 0, mean: x.to_vec() }
+        Self { gossip, id, peers, now: 0.0, rounds: 0, mixed: 0, mean: x.to_vec() }
     }
 
     pub(super) fn round(&mut self, world: &mut World<'_>, x: &[f32], start: f64) -> Report {
@@ -48,11 +54,12 @@ impl Peers {
         if self.gossip.asynchronous {
             // As many rounds end as there are peers, whosever they are.
             for _ in 0..self.peers.len() {
-                self.peers.iter_mut().for_each(|peer| peer.begin(world, self.now));
-                let Some(index) = self.next() else { break };
+                (0..self.peers.len()).for_each(|index| self.begin(world, index));
+                let Some(index) = self.next(world) else { break };
                 let (more, lost) = self.arrive(index);
                 (weight, loss) = (weight + more, loss + lost);
                 self.mix_with_one(index, world.setting.seed);
+                self.book(world, index);
             }
         } else {
             self.peers.iter_mut().for_each(|peer| peer.begin(world, self.now));
@@ -67,8 +74,45 @@ impl Peers {
         Report { motion: Motion::Value(self.mean.clone()), weight, loss, end: self.now }
     }
 
+    /// What is still to come of the mixings that are repeated, if that is what this run does.
+    fn script<'a>(&self, world: &World<'a>) -> Option<impl Iterator<Item = &'a Push> + use<'a>> {
+        let (id, mixed) = (self.id, self.mixed as usize);
+        world.setting.replay.map(|all| all.iter().filter(move |push| push.centre == id).skip(mixed))
+    }
+
+    /// A peer that waits for nobody begins a round.
+    fn begin(&mut self, world: &mut World<'_>, index: usize) {
+        if let Some(mut script) = self.script(world)
+            && script.find(|push| push.worker == index).is_none_or(|push| push.read != self.mixed)
+        {
+            return;
+        }
+        let peer = &mut self.peers[index];
+        if peer.flight.is_none() {
+            peer.read = self.mixed;
+        }
+        peer.begin(world, self.now);
+    }
+
+    /// Two have mixed, or one with nobody: what was left to chance is written down.
+    fn book(&mut self, world: &mut World<'_>, index: usize) {
+        self.mixed += 1;
+        let Peer { clock, read, .. } = self.peers[index];
+        world.log.push(Push {
+            centre: self.id,
+            worker: index,
+            round: clock - 1,
+            read,
+            applied: Some(self.mixed),
+            time: self.now,
+        });
+    }
+
     /// Whose round ends next: the earliest, and of those that are equal the first.
-    fn next(&self) -> Option<usize> {
+    fn next(&self, world: &World<'_>) -> Option<usize> {
+        if let Some(mut script) = self.script(world) {
+            return script.next().map(|push| push.worker).filter(|peer| self.peers[*peer].flight.is_some());
+        }
         let ends = self
             .peers
             .iter()
@@ -95,7 +139,7 @@ impl Peers {
         let held: Vec<(Vec<f32>, f64)> =
             self.peers.iter().map(|peer| (peer.mass.clone(), peer.weight)).collect();
         for (index, peer) in self.peers.iter_mut().enumerate() {
-            let sources = sources(&self.gossip.graph, held.len(), index, self.rounds);
+            let sources = self.gossip.graph.sources(held.len(), index, self.rounds);
             let share = 1.0 / (sources.len() + 1) as f64;
             let own = if mutated!(MixLosesMass) && share < 1.0 { 0.9 } else { 1.0 };
             for (at, mass) in peer.mass.iter_mut().enumerate() {
@@ -112,7 +156,7 @@ impl Peers {
     /// One peer and one of its neighbours meet in the middle; with `push` it sends half of what it holds.
     fn mix_with_one(&mut self, index: usize, seed: u64) {
         let (n, round) = (self.peers.len(), self.peers[index].clock - 1);
-        let Some(other) = partner(&self.gossip.graph, n, index, round, seed) else { return };
+        let Some(other) = self.gossip.graph.partner(n, index, round, seed) else { return };
         let Ok([peer, other]) = self.peers.get_disjoint_mut([index, other]) else { return };
         let own = if mutated!(MixLosesMass) { 0.9 } else { 1.0 };
         for (a, b) in peer.mass.iter_mut().zip(&mut other.mass) {
@@ -145,12 +189,14 @@ impl Peers {
     pub(super) fn tape(&mut self, tape: &mut Tape) {
         tape.float(&mut self.now);
         tape.number(&mut self.rounds);
+        tape.number(&mut self.mixed);
         tape.floats(&mut self.mean);
         let parameters = self.mean.len();
         for peer in &mut self.peers {
             tape.floats(&mut peer.mass);
             tape.float(&mut peer.weight);
             tape.number(&mut peer.clock);
+            tape.number(&mut peer.read);
             tape.maybe(
                 &mut peer.flight,
                 || (vec![0.0; parameters], Report::blank(parameters)),

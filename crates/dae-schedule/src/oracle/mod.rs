@@ -35,7 +35,7 @@
 //! | `process` | a model process, and `every` |
 //! | `join`, `centre`, `stale` | `join`: who waits for whom; the update; what lateness costs |
 //! | `stream` | `join` with `frag` and `delay` |
-//! | `gossip`, `mixing` | `gossip`: its rounds; who mixes with whom |
+//! | `gossip` | `gossip`: its rounds; who mixes with whom says [`Graph`](crate::Graph) |
 //! | `wire` | what is lost on the way, and kept |
 //! | `run`, `trajectory` | [`Run`], `phase`; [`Round`] and [`Push`]: what a run leaves behind |
 //! | `tape` | saving and restoring |
@@ -65,13 +65,12 @@ mod mutant;
 
 mod centre;
 mod deal;
-mod dice;
+pub(crate) mod dice;
 mod exact;
 mod gossip;
 mod gradient;
 mod join;
 mod leaf;
-mod mixing;
 mod model;
 mod process;
 mod rule;

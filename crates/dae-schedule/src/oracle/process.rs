@@ -59,7 +59,7 @@ impl Process {
             }
             MItem::Gossip(gossip) => {
                 let peers = children(word, inner, index, gossip.n, x)?;
-                Self::Gossip(Box::new(Peers::new(gossip.clone(), peers, x)))
+                Self::Gossip(Box::new(Peers::new(gossip.clone(), (inner, index), peers, x)))
             }
             MItem::Join(join) => {
                 if let Some(reason) = super::join::refused(join, raw) {

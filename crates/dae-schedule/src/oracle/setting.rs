@@ -20,7 +20,8 @@ pub struct Setting<'a> {
     pub duration: &'a dyn Fn(usize, u64) -> f64,
     /// The pushes of another run of the word, in the order they were taken up. Who comes next to a centre, which version
     /// it had pulled, and which update it goes into are read there and not from the clock: what that run came to by
-    /// chance is repeated. A child begins no round that is not there, so a run ends where they end.
+    /// chance is repeated. A child begins no round that is not there, so a run ends where they end. So with the mixings of
+    /// peers that wait for nobody: whose round ended next, and how many there had been when it began.
     pub replay: Option<&'a [Push]>,
 }
 

@@ -19,10 +19,11 @@ pub struct Round {
     pub samples: u64,
 }
 
-/// A displacement that came to a centre, in the order they were taken up.
+/// A displacement that came to a centre, in the order they were taken up; of a `gossip sync=async`, a peer that mixed at the
+/// end of its round, where a version is so many mixings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Push {
-    /// Which item right of `step` the centre is, counted from 0, and which of its instances.
+    /// Which item right of `step` the centre, or the gossip, is, counted from 0, and which of its instances.
     pub centre: (usize, usize),
     /// The child.
     pub worker: usize,

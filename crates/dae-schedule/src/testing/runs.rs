@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::word;
+use crate::gossip::Gossip;
 use crate::gradient::{Algo, GItem, Order, Split};
 use crate::join::{Join, Outer, Scale, Stale, View};
 use crate::model::MItem;
@@ -20,7 +21,12 @@ const MOST_WORKERS: u32 = 6;
 /// and rates at which a small model of numbers about 1 does not run away.
 pub fn word_that_runs() -> BoxedStrategy<Word> {
     let joined = |word: &Word| word.model.iter().any(|item| matches!(item, MItem::Join(_)));
-    let any = prop_oneof![word(), word().prop_filter("has a join", joined)];
+    let gossips = |word: &Word| word.model.iter().any(|item| matches!(item, MItem::Gossip(_)));
+    let any = prop_oneof![
+        2 => word(),
+        2 => word().prop_filter("has a join", joined),
+        1 => word().prop_filter("has a gossip", gossips),
+    ];
     let place = select(vec![None, Some(Place::Device), Some(Place::Node)]);
     (any, place, select(vec![Order::Any, Order::Exact]))
         .prop_map(|(word, place, order)| fitted(word, place, order))
@@ -36,8 +42,12 @@ fn fitted(word: Word, place: Option<Place>, order: Order) -> Word {
             MItem::Every(h) if count(|item| matches!(item, MItem::Every(_))) < 2 => {
                 model.push(MItem::Every(h.min(3)));
             }
-            MItem::Join(join) if count(|item| matches!(item, MItem::Join(_))) == 0 => {
+            MItem::Join(join) if count(is_hub) == 0 => {
                 model.push(MItem::Join(around(join, place, word.step.closing)));
+            }
+            // Peers mix parameters, and raw gradients move none.
+            MItem::Gossip(gossip) if count(is_hub) == 0 && word.step.closing != Closing::Raw => {
+                model.push(MItem::Gossip(Gossip { place, ..gossip }));
             }
             _ => {}
         }
@@ -50,6 +60,10 @@ fn fitted(word: Word, place: Option<Place>, order: Order) -> Word {
     let clip = word.step.clip.map(|clip| within(clip, 0.05, 2.0));
     let gradient = word.gradient.iter().filter_map(|item| fold(item, place, order)).take(3).collect();
     Word { gradient, step: Step { closing, zero: word.step.zero.min(1), clip }, model }
+}
+
+fn is_hub(item: &MItem) -> bool {
+    matches!(item, MItem::Join(_) | MItem::Gossip(_))
 }
 
 /// All of one place and order, so that neighbours are one.

@@ -1,18 +1,18 @@
-//! What a group that is a child of a join goes by.
+//! What a group that is a child of a join or a gossip goes by.
 
 use super::Seat;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A group's place in a join.
+/// A group's place in a join or a gossip.
 pub struct Child {
     /// Which of the children.
     pub index: usize,
     /// Steps in a round.
     pub period: u64,
-    /// Rounds done before this process took the run up.
-    pub rounds: u64,
+    /// Rounds that others may be behind when it waits for them.
+    pub behind: u64,
     /// With `step raw`, each rank's slice of what has come together in this round.
     raw: Option<Vec<Mutex<Vec<f32>>>>,
     /// Each rank's end of the join, until it takes it.
@@ -22,12 +22,12 @@ pub struct Child {
 }
 
 impl Child {
-    /// A child that has done so many steps, of ranks that look after these slices.
-    pub fn new(index: usize, period: u64, steps: u64, raw: bool, slices: &[Range<usize>]) -> Self {
+    /// A child of ranks that look after these slices.
+    pub fn new(index: usize, period: u64, behind: u64, raw: bool, slices: &[Range<usize>]) -> Self {
         Self {
             index,
             period,
-            rounds: steps.div_ceil(period),
+            behind,
             raw: raw.then(|| slices.iter().map(|slice| Mutex::new(vec![0.0; slice.len()])).collect()),
             seats: slices.iter().map(|_| Mutex::new(None)).collect(),
             resting: AtomicBool::new(false),
@@ -35,7 +35,7 @@ impl Child {
         }
     }
 
-    /// Gives a rank its end of the join.
+    /// Gives a rank its end.
     pub fn seat(&self, local: usize, seat: Seat) {
         *lock(&self.seats[local]) = Some(seat);
     }

@@ -47,7 +47,11 @@ impl Close<'_> {
             return Ok((Closed::Again, None));
         }
         let spoilt = match commit.culprit {
-            Some(culprit) => Some(Spoilt::By(culprit)),
+            Some(Culprit { rank, what, at }) => {
+                // A child's workers decide among themselves.
+                let before = if group.child.is_some() { group.first_rank() } else { 0 };
+                Some(Spoilt::By(Culprit { rank: before + rank, what, at }))
+            }
             None => (group.skips && leaps(view.contributions, group.shares.accum)).then_some(Spoilt::Sum),
         };
         if spoilt.is_some() && group.skips {

@@ -3,6 +3,7 @@
 use super::ChildState;
 use super::kept::{Joined, Kept};
 use super::parameter_server::Shown;
+use crate::gossip::mean;
 use std::sync::Arc;
 
 /// The parts of a join's state as of one version, while they come in. Each child copies its own before it begins the
@@ -63,13 +64,16 @@ impl Copying {
     }
 }
 
-/// The state of a join: of its shards, in order, and of its children.
+/// The state of a join or a gossip: of its shards, in order, and of its children.
 pub(super) fn together(
     version: u64,
     samples: u64,
     shown: Vec<Shown>,
     inner: Vec<Option<Arc<ChildState>>>,
 ) -> Kept {
+    if shown.iter().all(|peer| peer.weight.is_some()) {
+        return held(version, samples, shown, inner);
+    }
     let mut shards = shown.into_iter();
     let Shown { mut params, state: mut outer, mut own, .. } = shards.next().unwrap_or_else(Shown::nothing);
     for shard in shards {
@@ -79,5 +83,14 @@ pub(super) fn together(
     }
     let mut own = own.into_iter();
     let children = inner.into_iter().flatten().map(|inner| (inner, own.next())).collect();
-    Kept::join(Joined { version, params, outer, children }, samples)
+    Kept::join(Joined { version, params, outer, children, weights: vec![] }, samples)
+}
+
+/// The same of a gossip, of whose peers each has shown what it holds.
+fn held(version: u64, samples: u64, shown: Vec<Shown>, inner: Vec<Option<Arc<ChildState>>>) -> Kept {
+    let weights = shown.iter().filter_map(|peer| peer.weight).collect();
+    let (all, masses): (Vec<_>, Vec<_>) = shown.into_iter().map(|peer| (peer.params, peer.own)).unzip();
+    let masses = masses.into_iter().map(|mut own| own.pop());
+    let children = inner.into_iter().flatten().zip(masses).collect();
+    Kept::join(Joined { version, params: mean(&all), outer: vec![], children, weights }, samples)
 }

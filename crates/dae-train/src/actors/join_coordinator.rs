@@ -1,12 +1,13 @@
-//! The join coordinator: keeps the books of a join, and says to shards and children what follows.
+//! The join coordinator: keeps the books of a join or a gossip, and says to all who belong to it what follows.
 
 use super::alive::{Alive, silent};
 use super::copying::{Copying, together};
 use super::outpost::{ChildEnd, Enter, Verdict};
-use super::parameter_server::{Shown, Task};
+use super::parameter_server::Shown;
 use super::told::Told;
-use super::{ChildState, End, Ended, Note, Outpost, ParameterServer, Recorder, StepRecord, Stop, Train};
-use crate::centre::{Arrival, Ledger, Order};
+use super::{ChildState, End, Ended, Middle, Note, Outpost, Recorder, StepRecord, Stop, Train};
+use crate::centre::{Arrival, Order};
+use crate::gossip::Books;
 use crate::topology::LearningRate;
 use dae_actor::{Accepts, Actor, ActorRef, AskError, Body, Context, Handler, Message, Remote, ReplyTo};
 use serde::{Deserialize, Serialize};
@@ -19,7 +20,7 @@ const EVER: Duration = Duration::from_secs(1 << 31);
 /// By when another node has heard how the run ended.
 const HEARD_BY: Duration = Duration::from_secs(10);
 
-/// What a join goes by, the same for as long as it runs.
+/// What a join or a gossip goes by, the same for as long as it runs.
 #[derive(Debug, Clone)]
 pub struct JoinFacts {
     /// The step, counted from 0, that a version is made of, as the mean over the children: so many steps each version.
@@ -64,9 +65,9 @@ pub struct JoinChild {
 /// Control only: numbers go between children and shards. It begins the children, and ends with them.
 pub struct JoinCoordinator {
     facts: JoinFacts,
-    ledger: Ledger,
+    ledger: Books,
     children: Vec<JoinChild>,
-    servers: Vec<ActorRef<ParameterServer>>,
+    middle: Middle,
     recorder: ActorRef<Recorder>,
     told: Told,
     samples: u64,
@@ -85,12 +86,12 @@ pub struct JoinCoordinator {
 }
 
 impl JoinCoordinator {
-    /// A coordinator of these children around these shards.
+    /// A coordinator of these children around what they have between them.
     pub fn new(
         facts: JoinFacts,
-        ledger: Ledger,
+        ledger: Books,
         children: Vec<JoinChild>,
-        servers: Vec<ActorRef<ParameterServer>>,
+        middle: Middle,
         recorder: ActorRef<Recorder>,
     ) -> Self {
         Self {
@@ -108,7 +109,7 @@ impl JoinCoordinator {
             done: None,
             facts,
             ledger,
-            servers,
+            middle,
             children,
         }
     }
@@ -125,10 +126,11 @@ impl JoinCoordinator {
                         self.ledger.tally_mut().waited(child, since.elapsed());
                     }
                     let copy = self.copying.as_mut().is_some_and(|copying| copying.ask(child));
-                    self.order(|| Task::Serve { child, round, copy });
+                    self.order(|middle| middle.serve(child, round, copy));
                 }
                 Order::Fire { version, given } => self.fire(version, &given),
-                Order::Drop { child, .. } => self.order(|| Task::Forget { child }),
+                Order::Mix(mix) => self.order(|middle| middle.mix(mix)),
+                Order::Drop { child, .. } => self.order(|middle| middle.forget(child)),
                 Order::Leave { child } => self.note(child, Note::Leave),
                 Order::Quiet => {
                     self.copy(context);
@@ -142,8 +144,7 @@ impl JoinCoordinator {
     fn fire(&mut self, version: u64, given: &[Arrival]) {
         let factor = self.facts.factor(version);
         let rate = if self.facts.outer { factor } else { 1.0 };
-        let children: Vec<_> = given.iter().map(|each| each.child).collect();
-        self.order(|| Task::Fire { rate, given: children.clone() });
+        self.order(|middle| middle.fire(rate, version, given));
         let samples: u64 = given.iter().map(|each| each.samples).sum();
         let loss = given.iter().map(|each| each.loss).sum::<f64>() / samples as f64;
         self.samples += samples;
@@ -156,14 +157,9 @@ impl JoinCoordinator {
         self.told.step(record, samples as f64, slowest);
     }
 
-    /// Orders all shards alike.
-    fn order(&mut self, task: impl Fn() -> Task) {
-        for server in self.servers.clone() {
-            if let Err(e) = server.tell(task()) {
-                let status = server.status();
-                let cause = status.latest_cause().unwrap_or_else(|| e.to_string());
-                return self.fail(format!("{}: {cause}", status.name()), None);
-            }
+    fn order(&mut self, order: impl FnOnce(&Middle) -> Result<(), String>) {
+        if let Err(cause) = order(&self.middle) {
+            self.fail(cause, None);
         }
     }
 
@@ -180,30 +176,13 @@ impl JoinCoordinator {
         }
     }
 
-    /// Asks all shards what they have come to, and then goes on with it.
+    /// Asks what all has come to, and then goes on with it.
     fn shown(
         &self,
         context: &mut Context<'_, Self>,
         then: impl FnOnce(&mut Self, Result<Vec<Shown>, String>, &mut Context<'_, Self>) + 'static,
     ) {
-        let bound = self.facts.stall;
-        let asked: Vec<_> = self
-            .servers
-            .iter()
-            .map(|server| {
-                let (to, shown) = dae_actor::reply(server.status().name());
-                (server.tell(Task::Show(to)).map_err(|e| e.to_string()), shown)
-            })
-            .collect();
-        let all = async move {
-            let mut all = Vec::new();
-            for (asked, shown) in asked {
-                asked?;
-                all.push(shown.within(bound).await.map_err(|e| e.to_string())?);
-            }
-            Ok(all)
-        };
-        context.spawn(all, then);
+        context.spawn(self.middle.shown(self.facts.stall), then);
     }
 
     /// Begins a checkpoint: nobody is under way.
@@ -292,7 +271,7 @@ impl JoinCoordinator {
         let how = match (&self.failed, &shown) {
             (Some((cause, _)), _) | (None, Err(cause)) => Ended::Failed(cause.clone()),
             (None, Ok(shown)) if shown.iter().any(|shard| !shard.finite) => {
-                Ended::Failed("the centre of the join has numbers that are not finite".into())
+                Ended::Failed("what the children have come to together is not finite".into())
             }
             _ if self.ends.iter().flatten().any(short) => {
                 Ended::Stopped(self.stop.take().unwrap_or_else(|| "its children left".into()))
@@ -360,12 +339,9 @@ impl Handler<Train> for JoinCoordinator {
                 me.ended(index, end.map_err(|e| e.to_string()), context);
             });
         }
-        for server in self.servers.clone() {
-            let status = server.clone();
-            context.spawn(async move { server.stopped().await }, move |me, why, context| {
-                let status = status.status();
-                let cause = status.latest_cause().unwrap_or_else(|| why.to_string());
-                me.fail(format!("{}: {cause}", status.name()), None);
+        for end in self.middle.ends() {
+            context.spawn(end, |me, cause, context| {
+                me.fail(cause, None);
                 me.conclude(context);
             });
         }

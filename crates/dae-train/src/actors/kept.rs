@@ -17,16 +17,18 @@ enum Held {
     Join(Joined),
 }
 
-/// The state of a join while nobody is under way.
+/// The state of a join, or of a gossip, while nobody is under way.
 pub struct Joined {
     /// The centre's version.
     pub version: u64,
-    /// The centre's parameters.
+    /// The centre's parameters, or the mean of the peers'.
     pub params: Vec<f32>,
     /// The outer optimizer's state.
     pub outer: Vec<Vec<f32>>,
     /// What each child has come to, and where it stands if that is not the centre.
     pub children: Vec<(Arc<ChildState>, Option<Vec<f32>>)>,
+    /// The weight of what each peer of a gossip holds; empty of a join.
+    pub weights: Vec<f64>,
 }
 
 impl Kept {
@@ -87,8 +89,12 @@ impl Kept {
     /// How far each child of a join is.
     pub fn children(&self) -> Vec<ChildMeta> {
         let Held::Join(joined) = &self.held else { return Vec::new() };
-        let meta = |inner: &ChildState| ChildMeta { steps: inner.steps, scale: inner.scale };
-        joined.children.iter().map(|(inner, _)| meta(inner)).collect()
+        let meta = |(child, (inner, _)): (usize, &(Arc<ChildState>, _))| ChildMeta {
+            steps: inner.steps,
+            scale: inner.scale,
+            weight: joined.weights.get(child).copied(),
+        };
+        joined.children.iter().enumerate().map(meta).collect()
     }
 }
 

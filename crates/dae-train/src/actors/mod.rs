@@ -12,12 +12,14 @@
 //! | `alive` | [`Alive`]: whether an actor on another node still answers |
 //! | `bulk` | numbers as raw bytes beside a message |
 //! | `stall` | when a step takes so long that somebody should be told, and what |
-//! | `child` | [`Child`]: a group's place in a join |
+//! | `child` | [`Child`]: a group's place in a join or a gossip |
 //! | `child_state` | [`ChildState`]: what a child has come to besides its parameters |
 //! | `outpost` | [`Outpost`]: begins and ends a child, on whatever node that is |
-//! | `seat` | [`Seat`]: a worker's end of the join, and what it hears there |
+//! | `seat` | [`Seat`]: a worker's end of the join or gossip, and what it hears there |
 //! | `rounds` | where a worker's rounds begin and end |
 //! | `parameter_server` | [`ParameterServer`]: a shard of the centre |
+//! | `gossip_peer` | [`GossipPeer`]: a child's mailbox among its neighbours' |
+//! | `middle` | [`Middle`]: what the children have between them, shards or mailboxes |
 //! | `join_coordinator` | [`JoinCoordinator`]: who begins a round when, which update fires, who leaves |
 //! | `copying` | a checkpoint of a join under way |
 //! | `kept` | [`Kept`]: a state to be written as a checkpoint |
@@ -39,11 +41,13 @@ mod committed;
 mod copying;
 mod data_loader;
 mod feed;
+mod gossip_peer;
 mod gradient_worker;
 mod group;
 mod join_coordinator;
 mod kept;
 mod lease;
+mod middle;
 mod outpost;
 mod parameter_server;
 mod recorder;
@@ -59,12 +63,14 @@ pub use child::Child;
 pub use child_state::ChildState;
 pub use committed::{Committed, Skipped, StepRecord};
 pub use data_loader::{DataLoader, Feed, Refill};
+pub use gossip_peer::{Acquaint, GossipPeer};
 pub use gradient_worker::GradientWorker;
 pub use group::{Group, KeptBack, Linked, Links, TakenUp};
 pub use join_coordinator::{Inner, JoinChild, JoinCoordinator, JoinFacts};
 pub use kept::{Joined, Kept};
 pub use lease::{Lease, LeaseEnd, NonFinite, Pace};
+pub use middle::Middle;
 pub use outpost::{Centre, ChildEnd, Enter, Outpost, Verdict};
 pub use parameter_server::{ParameterServer, Push, Shown, Task};
 pub use recorder::{Keep, Listen, Listener, Recorder, Sync};
-pub use seat::{Begun, Ear, Lead, Note, Part, Pulled, Seat};
+pub use seat::{Begun, Ear, Holder, Lead, Note, Part, Pulled, Seat};

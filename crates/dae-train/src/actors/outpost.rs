@@ -1,4 +1,4 @@
-//! The outpost of a join: begins and ends a child, on whatever node that is.
+//! The outpost of a join or a gossip: begins and ends a child, on whatever node that is.
 
 use super::alive::{Alive, silent};
 use super::{
@@ -67,7 +67,7 @@ impl Outpost {
     fn over(&self, cause: String) {
         let rank = self.group.first_rank();
         self.note(Note::Over(cause.clone()));
-        self.group.arena.break_with(Broken::Left { rank, cause: format!("the join failed: {cause}") });
+        self.group.arena.break_with(Broken::Left { rank, cause: format!("the run failed: {cause}") });
     }
 
     fn note(&self, note: Note) {

@@ -51,15 +51,17 @@ pub enum Task {
     Show(ReplyTo<Shown>),
 }
 
-/// What a shard has come to.
+/// What a shard has come to, or a peer of a gossip.
 #[derive(Debug)]
 pub struct Shown {
     /// Its parameters.
     pub params: Vec<f32>,
     /// The outer optimizer's state.
     pub state: Vec<Vec<f32>>,
-    /// Where each child stands, of an elastic centre.
+    /// Where each child stands, of an elastic centre; of a peer of a gossip, what it holds.
     pub own: Vec<Vec<f32>>,
+    /// The weight of what a peer of a gossip holds.
+    pub weight: Option<f64>,
     /// Whether all of it is finite.
     pub finite: bool,
 }
@@ -67,7 +69,7 @@ pub struct Shown {
 impl Shown {
     /// Of no shard.
     pub(super) fn nothing() -> Self {
-        Self { params: vec![], state: vec![], own: vec![], finite: true }
+        Self { params: vec![], state: vec![], own: vec![], weight: None, finite: true }
     }
 }
 
@@ -127,6 +129,7 @@ impl ParameterServer {
                     .filter_map(|child| self.shard.own(child))
                     .map(<[f32]>::to_vec)
                     .collect(),
+                weight: None,
                 finite: self.shard.finite(),
             }),
         }

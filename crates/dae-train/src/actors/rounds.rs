@@ -1,10 +1,10 @@
 //! Where a worker's rounds begin and end.
 
+use super::middle::account;
 use super::parameter_server::Push;
 use super::seat::{Begun, Lead, Note, Part, Pulled, Seat};
 use super::{Child, ChildState, Group, Inner};
 use crate::centre::Arrival;
-use dae_actor::{ActorRef, TellError};
 use dae_collective::{Broken, Commit, Member};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -64,7 +64,8 @@ impl<'a> Rounds<'a> {
         if let (true, Seat::Lead(lead)) = (pulled.copy, &self.seat) {
             let copy = member.take_snapshot(step).map(ChildState::from);
             let inner = Inner { child: self.child.index, copy };
-            lead.coordinator.tell(inner).map_err(|e| Unseated::Failed(untold(&lead.coordinator, &e)))?;
+            let told = lead.coordinator.tell(inner).map_err(|e| e.to_string());
+            told.map_err(|e| Unseated::Failed(account(lead.coordinator.status(), e)))?;
         }
         (self.round, self.steps, self.samples, self.loss) = (Some(pulled.round), 0, 0.0, 0.0);
         Ok(true)
@@ -88,13 +89,13 @@ impl<'a> Rounds<'a> {
         let (child, samples) = (self.child.index, self.samples);
         let gathered = self.child.gathered();
         let (raw, all) = (gathered.is_some(), gathered.as_deref().unwrap_or(member.params()));
-        for (slice, server) in &lead.servers {
+        for (slice, holder) in &lead.holders {
             let numbers = all[slice.clone()].to_vec();
             let push = Push { child, round, samples, raw, numbers };
-            server.tell(push).map_err(|e| untold(server, &e))?;
+            holder.tell(push).map_err(|e| account(holder.status(), e))?;
         }
         let arrival = Arrival { child, round, samples: samples as u64, loss: self.loss, last };
-        lead.coordinator.tell(arrival).map_err(|e| untold(&lead.coordinator, &e))
+        lead.coordinator.tell(arrival).map_err(|e| account(lead.coordinator.status(), e.to_string()))
     }
 
     fn pull(&self, step: u64) -> Result<Begun, Unseated> {
@@ -119,25 +120,24 @@ impl<'a> Rounds<'a> {
 impl Lead {
     /// A part of each shard, all of one version.
     fn pull(&self, wait: &Wait<'_>) -> Result<Begun, Unseated> {
-        let mut parts: Vec<Option<Part>> = self.servers.iter().map(|_| None).collect();
+        let mut parts: Vec<Option<Part>> = self.holders.iter().map(|_| None).collect();
         while parts.iter().any(Option::is_none) {
             match wait.next(&self.notes, || self.gone())? {
                 Note::Leave => return Ok(None),
                 Note::Over(cause) => return Err(Unseated::Failed(cause)),
-                Note::Part(part) if !part.finite => {
-                    let version = part.version;
-                    return Err(Unseated::Failed(format!(
-                        "the centre of the join has numbers that are not finite after update {version}; begin anew with \
-                         a smaller outer learning rate, or take `scale=sum` out"
-                    )));
-                }
                 Note::Part(part) => {
-                    let place = parts.get_mut(part.shard);
-                    *place.ok_or_else(|| Unseated::Failed("a shard that there is not".into()))? = Some(part);
+                    let place = self.holders.get(part.shard).zip(parts.get_mut(part.shard));
+                    let Some(((_, holder), place)) = place else {
+                        return Err(Unseated::Failed("a shard that there is not".into()));
+                    };
+                    if !part.finite {
+                        return Err(Unseated::Failed(holder.not_finite(part.version)));
+                    }
+                    *place = Some(part);
                 }
             }
         }
-        let slices = self.servers.iter().map(|(slice, _)| slice);
+        let slices = self.holders.iter().map(|(slice, _)| slice);
         let parts: Vec<_> = slices.zip(parts.into_iter().flatten()).collect();
         let Some((version, round, copy)) = parts.first().map(|(_, p)| (p.version, p.round, p.copy)) else {
             return Err(Unseated::Failed("a centre without shards".into()));
@@ -154,14 +154,13 @@ impl Lead {
 
     /// Why nothing will come any more, if so.
     fn gone(&self) -> Option<String> {
-        let servers = self.servers.iter().map(|(_, server)| server.status());
-        let status = servers.chain([self.coordinator.status()]).find(|status| status.stopped().is_some())?;
+        let holders = self.holders.iter().map(|(_, holder)| holder.status());
+        let status = holders.chain([self.coordinator.status()]).find(|status| status.stopped().is_some())?;
         Some(format!("{}: {}", status.name(), status.latest_cause().unwrap_or_else(|| "it ended".into())))
     }
 }
 
-/// A wait for the centre: it lasts as long as the other children take for their rounds, each of whose steps has a bound
-/// of its own.
+/// A wait for others: it lasts as long as they take for their rounds, each of whose steps has a bound of its own.
 struct Wait<'a> {
     group: &'a Group,
     child: &'a Child,
@@ -170,7 +169,7 @@ struct Wait<'a> {
 
 impl Wait<'_> {
     fn next<T>(&self, from: &Receiver<T>, gone: impl Fn() -> Option<String>) -> Result<T, Unseated> {
-        let looks = self.child.period.saturating_add(2);
+        let looks = self.child.period.saturating_mul(self.child.behind).saturating_add(2);
         for _ in 0..looks {
             match from.recv_timeout(self.group.patience()) {
                 Ok(next) => return Ok(next),
@@ -194,14 +193,8 @@ impl Wait<'_> {
     fn overdue(&self, bound: Duration) -> String {
         let (child, step) = (self.child.index, self.step);
         format!(
-            "child {child} of the join has waited {bound:?} for the centre after step {step} (job.stall_timeout_s for each \
-             step of a round)"
+            "child {child} has waited {bound:?} for the others after step {step} (job.stall_timeout_s for each step they may \
+             be behind)"
         )
     }
-}
-
-/// What went wrong with an actor that could not be told, preferring its own account of it.
-fn untold<A: dae_actor::Actor, M>(actor: &ActorRef<A>, seen: &TellError<M>) -> String {
-    let status = actor.status();
-    format!("{}: {}", status.name(), status.latest_cause().unwrap_or_else(|| seen.to_string()))
 }

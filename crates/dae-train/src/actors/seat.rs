@@ -1,8 +1,9 @@
-//! A worker's end of a join, and what it hears there.
+//! A worker's end of a join or a gossip, and what it hears there.
 
 use super::bulk::{bytes_of, numbers_in};
-use super::{JoinCoordinator, Outpost, ParameterServer};
-use dae_actor::{ActorRef, Body, Message};
+use super::parameter_server::Push;
+use super::{GossipPeer, JoinCoordinator, Outpost, ParameterServer};
+use dae_actor::{ActorRef, Body, Message, Status};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,15 +21,52 @@ pub enum Seat {
 pub struct Lead {
     /// Where it hears of the centre; there must be room for a part of each shard and two notes more.
     pub notes: Receiver<Note>,
-    /// The shards, with the slices they hold, in order.
-    pub servers: Vec<(Range<usize>, ActorRef<ParameterServer>)>,
+    /// Who holds what it begins from, with the slices they hold, in order.
+    pub holders: Vec<(Range<usize>, Holder)>,
     /// Who says when what happens.
     pub coordinator: ActorRef<JoinCoordinator>,
     /// The others of the group; each has room for one.
     pub followers: Vec<SyncSender<Begun>>,
 }
 
-/// Where the shards reach a child: its first worker, which spares a hop, or its outpost on another node.
+/// Who holds what a child begins from, and takes what comes of it.
+#[derive(Clone)]
+pub enum Holder {
+    /// A shard of a join's centre.
+    Server(ActorRef<ParameterServer>),
+    /// The child's own mailbox in a gossip.
+    Peer(ActorRef<GossipPeer>),
+}
+
+impl Holder {
+    pub(super) fn tell(&self, push: Push) -> Result<(), String> {
+        match self {
+            Self::Server(server) => server.tell(push).map_err(|e| e.to_string()),
+            Self::Peer(peer) => peer.tell(push).map_err(|e| e.to_string()),
+        }
+    }
+
+    pub(super) fn status(&self) -> &Status {
+        match self {
+            Self::Server(server) => server.status(),
+            Self::Peer(peer) => peer.status(),
+        }
+    }
+
+    /// What is wrong where a child is to begin from numbers that are not finite.
+    pub(super) fn not_finite(&self, version: u64) -> String {
+        match self {
+            Self::Server(_) => format!(
+                "the centre of the join has numbers that are not finite after update {version}; begin anew with a smaller                  outer learning rate, or take `scale=sum` out"
+            ),
+            Self::Peer(_) => format!(
+                "what it holds is not finite after it has mixed with its neighbours in round {version}; begin anew with a                  smaller learning rate"
+            ),
+        }
+    }
+}
+
+/// Where the shards, or its mailbox, reach a child: its first worker, which spares a hop, or its outpost on another node.
 #[derive(Clone)]
 pub enum Ear {
     /// On this node.

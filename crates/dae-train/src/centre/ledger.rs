@@ -1,6 +1,7 @@
 //! Who may begin, which update fires when, who is late: a state machine over the order of arrivals.
 
 use super::Tally;
+use crate::gossip::Mix;
 use dae_schedule::{Join, Late, Stale, SyncTerms};
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,8 @@ pub enum Order {
         /// The contributions.
         given: Vec<Arrival>,
     },
+    /// A peer mixes: of a gossip, where a round is a round for all.
+    Mix(Mix),
     /// A contribution came too late, and counts for nothing.
     Drop {
         /// Which child.

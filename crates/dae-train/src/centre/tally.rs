@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What is counted of a join while it runs, since the process began.
+/// What is counted of a join or a gossip while it runs, since the process began.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Tally {
     /// One entry a child.

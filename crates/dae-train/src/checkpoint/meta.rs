@@ -36,7 +36,7 @@ pub struct Meta {
     /// The scale of the next order-free sum ([`dae_collective::Scale`]), where the run's sums are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<i32>,
-    /// How far each child of a join is; empty without one.
+    /// How far each child of a join or a gossip is; empty without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildMeta>,
     /// Where each tensor lies in the flat buffers.
@@ -45,8 +45,8 @@ pub struct Meta {
     pub version: u32,
 }
 
-/// How far a child of a join is. Nobody was under way when the checkpoint was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// How far a child of a join, or a peer of a gossip, is. Nobody was under way when the checkpoint was made.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChildMeta {
     /// Optimizer steps it has done.
@@ -54,12 +54,19 @@ pub struct ChildMeta {
     /// The scale of its next order-free sum, where its sums are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<i32>,
+    /// The weight of what a peer of a gossip holds, more than 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
 }
 
 impl Meta {
     /// Whether its counts can be those of a run: each step consumes a sample at least, but for the one step of a run over
-    /// nothing.
+    /// nothing; what a peer holds weighs something.
     pub(super) fn check_counts(&self) -> Result<(), String> {
+        let weighs = |child: &ChildMeta| child.weight.is_none_or(|weight| weight > 0.0 && weight.is_finite());
+        if let Some(peer) = self.children.iter().position(|child| !weighs(child)) {
+            return Err(format!("what peer {peer} holds has the weight {:?}", self.children[peer].weight));
+        }
         match self {
             Self { step, cursor, .. } if cursor.saturating_add(1) < *step => {
                 Err(format!("{step} steps of {cursor} samples"))

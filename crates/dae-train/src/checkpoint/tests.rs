@@ -252,6 +252,9 @@ fn absurd_manifests_are_errors() {
     let manifest = fs::read_to_string(path.join(MANIFEST)).unwrap();
     let mut value: serde_json::Value = serde_json::from_str(&manifest).unwrap();
     value.as_object_mut().unwrap().remove("sha256").unwrap();
+    value["meta"]["children"] = serde_json::json!([{ "steps": 3, "weight": 0.25 }]);
+    fs::write(path.join(MANIFEST), sealed(&value).unwrap()).unwrap();
+    assert_eq!(read(&path).unwrap().meta.children[0].weight, Some(0.25));
     let max = u64::MAX;
     for (pointer, new) in [
         ("/meta/layout/tensors/0/shape", serde_json::json!([max, max])),
@@ -268,6 +271,8 @@ fn absurd_manifests_are_errors() {
         ("/meta/step", max.into()),
         ("/meta/cursor", 0.into()),
         ("/meta/cursor", max.into()),
+        ("/meta/children", serde_json::json!([{ "steps": 3, "weight": 0.0 }])),
+        ("/meta/children", serde_json::json!([{ "steps": 3, "weight": -1.0 }])),
     ] {
         let mut value = value.clone();
         *value.pointer_mut(pointer).unwrap() = new.clone();

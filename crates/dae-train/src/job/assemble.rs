@@ -32,14 +32,13 @@ pub(super) fn group(
     Arc::new(Group { means, peers, ..facts(plan, backend, dataset, arena, taken_up, length, across) })
 }
 
-/// The same for a child of the join that has done so many steps, on the node of this name if there are several. The
-/// positions of a step are dealt over the workers of all children.
+/// The same for a child of the join or the gossip, on the node of this name if there are several. The positions of a step
+/// are dealt over the workers of all children.
 pub(super) fn child(
     plan: &Plan,
     backend: Arc<dyn Backend>,
     dataset: &dyn Dataset,
     index: usize,
-    steps: u64,
     node: &str,
 ) -> Arc<Group> {
     let local = plan.workers() / plan.children();
@@ -47,7 +46,9 @@ pub(super) fn child(
     let (_, samples) = length(plan, dataset.len(), TakenUp::default());
     let own = child_steps(plan, dataset.len(), index);
     let slices: Vec<_> = (0..local).map(|rank| arena.slice_of(rank)).collect();
-    let child = Child::new(index, plan.period(), steps, plan.optimizer().is_none(), &slices);
+    // From one peer to another it is as many mixings as there are peers, at most.
+    let behind = if plan.gossip().is_some() { plan.children() as u64 } else { 1 };
+    let child = Child::new(index, plan.period(), behind, plan.optimizer().is_none(), &slices);
     let (taken_up, across) = (TakenUp::default(), Across { names: vec![node.into()], ..Across::alone() });
     let facts = facts(plan, backend, dataset, arena, taken_up, (own, samples), across);
     let horizon = plan.steps(dataset.len());
@@ -55,7 +56,7 @@ pub(super) fn child(
     Arc::new(Group { child: Some(child), horizon, checkpoint_every: 0, ..facts })
 }
 
-/// The steps of a child of the join: one that gets none of the last samples has a step less.
+/// The steps of a child of the join or the gossip: one that gets none of the last samples has a step less.
 pub(super) fn child_steps(plan: &Plan, in_dataset: usize, index: usize) -> u64 {
     let (_, samples) = length(plan, in_dataset, TakenUp::default());
     let before = (index * plan.workers() / plan.children() * plan.accum() * plan.batch()) as u64;

@@ -24,7 +24,7 @@ impl JobHandle {
         Self(None)
     }
 
-    /// Asks all workers to stop together after the step they are in, the children of a join after their round; the state
+    /// Asks all workers to stop together after the step they are in, the children of a join or a gossip after their round; the state
     /// is saved, and the run can be resumed.
     pub fn stop(&self, why: impl Into<String>) {
         let stop = Stop { why: why.into() };

@@ -1,17 +1,19 @@
-//! A join about to begin: its children, its shards, who keeps the books.
+//! A join or a gossip about to begin: its children, what they have between them, who keeps the books.
 
 use super::across::Connect;
 use super::assemble::{child, child_steps};
+use super::gossip::gossip;
 use super::{Across, JobError};
 use crate::actors::{Group, JoinFacts, TakenUp};
 use crate::backend::Backend;
 use crate::centre::{Ledger, Shard, cut};
 use crate::checkpoint::ChildMeta;
 use crate::data::Dataset;
+use crate::gossip::{Books, Mailbox, Pairs};
 use crate::topology::Plan;
 use dae_actor::PeerLimits;
 use dae_collective::Scale;
-use dae_schedule::{Join, Optimizer, Outer};
+use dae_schedule::{Join, MItem, Optimizer, Outer};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,11 +43,19 @@ pub(super) struct Local {
     pub(super) steps: u64,
 }
 
-/// What the children of a join lie around.
+/// What the children of a join lie around, or peers of a gossip among.
 pub(super) struct CentreParts {
     pub(super) facts: JoinFacts,
-    pub(super) ledger: Ledger,
-    pub(super) shards: Vec<Shard>,
+    pub(super) ledger: Books,
+    pub(super) between: Between,
+}
+
+/// What they have between them.
+pub(super) enum Between {
+    /// The shards of a centre.
+    Shards(Vec<Shard>),
+    /// A mailbox for each, and who meets whom where they wait for nobody.
+    Mailboxes(Vec<Mailbox>, Option<Pairs>),
 }
 
 /// The nodes of a join with a child on each.
@@ -67,10 +77,10 @@ pub(super) struct Standing<'a> {
 }
 
 impl JoinParts {
-    /// A join that goes on from there, with all children on this node or one on each.
+    /// A join or a gossip that goes on from there, with all children on this node or one on each.
     pub(super) fn new(
         plan: &Plan,
-        join: &Join,
+        hub: &MItem,
         backend: &Arc<dyn Backend>,
         dataset: &dyn Dataset,
         from: &Standing<'_>,
@@ -83,7 +93,7 @@ impl JoinParts {
             let stood = from.children.get(index);
             let steps = stood.map_or(0, |child| child.steps);
             let name = names.get(index).filter(|_| apart).map_or("", String::as_str);
-            let group = child(plan, backend.clone(), dataset, index, steps, name);
+            let group = child(plan, backend.clone(), dataset, index, name);
             let states = group.rule.map_or(0, |rule| rule.state_names().len());
             let state = &from.state[plan.buffers_of(index)][..states];
             let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
@@ -93,14 +103,21 @@ impl JoinParts {
         };
         let here = own.map(group).collect::<Result<_, JobError>>()?;
         let (workers, len) = (plan.workers() / plan.children(), from.params.len());
+        let shards = plan.join().map_or(1, |join| join.shards);
         let away = connect.filter(|_| apart).map(|connect| {
-            Ok(Away { names, connect, limits: limits(plan, join, len)? }) as Result<_, JobError>
+            Ok(Away { names, connect, limits: limits(plan, shards, len)? }) as Result<_, JobError>
         });
+        let samples = dataset.len();
+        let centre = |_| match hub {
+            MItem::Join(join) => Some(centre(plan, join, samples, from)),
+            MItem::Gossip(peers) => Some(gossip(plan, peers, samples, from)),
+            MItem::Every(_) => None,
+        };
         Ok(Self {
             here,
-            centre: (node == 0).then(|| centre(plan, join, dataset.len(), from)),
+            centre: (node == 0).then_some(()).and_then(centre),
             first_ranks: (0..plan.children()).map(|child| child * workers).collect(),
-            slices: cut(len, join.shards as usize).collect(),
+            slices: cut(len, shards as usize).collect(),
             away: away.transpose()?,
         })
     }
@@ -124,34 +141,45 @@ fn centre(plan: &Plan, join: &Join, samples: usize, from: &Standing<'_>) -> Cent
         let own = own.iter().map(|buffer| buffer[slice.clone()].to_vec()).collect();
         Shard::new(join, at.step, params[slice].to_vec(), outer, own)
     });
+    CentreParts {
+        between: Between::Shards(shards.collect()),
+        ledger: ledger(plan, join, samples, from),
+        facts: facts(plan, samples, from),
+    }
+}
+
+/// The books of a join, on a dataset of so many samples.
+pub(super) fn ledger(plan: &Plan, join: &Join, samples: usize, from: &Standing<'_>) -> Books {
     let clocks = (0..plan.children()).map(|child| {
-        let steps = children.get(child).map_or(0, |child| child.steps);
+        let steps = from.children.get(child).map_or(0, |child| child.steps);
         (steps.div_ceil(plan.period()), steps >= child_steps(plan, samples, child))
     });
-    let steps_a_version = f64::from(join.terms().k) * plan.period() as f64 / f64::from(join.n);
-    CentreParts {
-        shards: shards.collect(),
-        ledger: Ledger::new(join, at.step, clocks).pause_every(plan.topology().checkpoint.every),
-        facts: JoinFacts {
-            steps_a_version,
-            horizon: plan.steps(samples),
-            learning_rate: plan.learning_rate().clone(),
-            base_rate: plan.optimizer().map_or_else(|| outer_rate(join), Optimizer::lr),
-            outer: plan.optimizer().is_none(),
-            samples: at.cursor,
-            version: at.step,
-            workers: plan.workers(),
-            stall: Duration::from_secs(plan.topology().job.stall_timeout_s),
-        },
+    let every = plan.topology().checkpoint.every;
+    Books::Ledger(Ledger::new(join, from.at.step, clocks).pause_every(every))
+}
+
+/// What a join or a gossip goes by, on a dataset of so many samples.
+pub(super) fn facts(plan: &Plan, samples: usize, from: &Standing<'_>) -> JoinFacts {
+    let outer_rate = || plan.join().map_or(0.0, outer_rate);
+    JoinFacts {
+        steps_a_version: (plan.quorum() * plan.period()) as f64 / plan.children() as f64,
+        horizon: plan.steps(samples),
+        learning_rate: plan.learning_rate().clone(),
+        base_rate: plan.optimizer().map_or_else(outer_rate, Optimizer::lr),
+        outer: plan.optimizer().is_none(),
+        samples: from.at.cursor,
+        version: from.at.step,
+        workers: plan.workers(),
+        stall: Duration::from_secs(plan.topology().job.stall_timeout_s),
     }
 }
 
 /// What may be in flight between two nodes: all that a child has to say may wait at once, twice over.
-fn limits(plan: &Plan, join: &Join, len: usize) -> Result<PeerLimits, JobError> {
+fn limits(plan: &Plan, shards: u32, len: usize) -> Result<PeerLimits, JobError> {
     let limits = PeerLimits::default();
     let inner = plan.buffers_of(0).len() as u64;
     let (bytes, most) = (len as u64 * 4, limits.frame.total_bytes.saturating_sub(FIELDS));
-    let shard = bytes.div_ceil(u64::from(join.shards));
+    let shard = bytes.div_ceil(u64::from(shards));
     if inner * bytes > most || shard > most {
         return Err(JobError::TooLargeToTravel { state: inner * bytes, shard, most });
     }

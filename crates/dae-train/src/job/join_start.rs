@@ -1,14 +1,16 @@
-//! The actors of a join: those of its children on this node, and on the first node those of its centre.
+//! The actors of a join or a gossip: those of its children on this node, and on the first node those between them.
 
 use super::JobError;
 use super::handle::Head;
-use super::join::{Away, CentreParts, JoinParts, Local};
+use super::join::{Away, Between, CentreParts, JoinParts, Local};
 use super::start::start_group;
 use crate::actors::{
-    AllReduceCoordinator, Centre, Committed, Ear, Group, JoinChild, JoinCoordinator, Lead, Listener, Note,
-    Outpost, ParameterServer, Recorder, Seat, Skipped,
+    Acquaint, AllReduceCoordinator, Centre, Committed, Ear, GossipPeer, Group, Holder, JoinChild,
+    JoinCoordinator, Lead, Listener, Middle, Note, Outpost, ParameterServer, Recorder, Seat, Skipped,
 };
+use crate::centre::Shard;
 use crate::data::Feeder;
+use crate::gossip::Mailbox;
 use dae_actor::{ActorRef, Peer, Registry, Spawn, System, TellError};
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -27,7 +29,7 @@ struct Begun {
 }
 
 impl JoinParts {
-    /// Starts all actors of the join that are on this node, and gives who decides over it, and who wants to be told of
+    /// Starts all actors of the join or gossip that are on this node, and gives who decides over it, and who wants to be told of
     /// committed steps. Other nodes may speak to them once this returns: what comes from there is read on this thread.
     ///
     /// # Errors
@@ -79,7 +81,7 @@ impl Nodes {
     }
 }
 
-/// On the first node: the centre, and an outpost for each child here.
+/// On the first node: the centre or the mailboxes, and an outpost for each child here.
 fn around(
     system: &mut System,
     nodes: &Nodes,
@@ -87,7 +89,7 @@ fn around(
     begun: Vec<Begun>,
     recorder: &ActorRef<Recorder>,
 ) -> Result<(Head, Vec<Listener>), JobError> {
-    let CentreParts { facts, ledger, shards } = centre;
+    let CentreParts { facts, ledger, between } = centre;
     let (mut children, mut ears, mut listeners) = (vec![], vec![], vec![]);
     for (index, first_rank) in nodes.first_ranks.iter().copied().enumerate() {
         let (outpost, ear, node) = match begun.iter().find(|begun| begun.local.index == index) {
@@ -106,11 +108,48 @@ fn around(
     }
     let count = children.len();
     let rounds: Vec<u64> = (0..count).map(|child| ledger.clock(child)).collect();
+    let middle = match between {
+        Between::Shards(shards) => Middle::Centre(start_servers(system, nodes, shards, &ears, &rounds)?),
+        Between::Mailboxes(mailboxes, pairs) => Middle::Peers(start_peers(system, mailboxes, ears), pairs),
+    };
+    let coordinator = {
+        let (middle, recorder) = (middle.clone(), recorder.clone());
+        let spawn = Spawn::named(COORDINATOR).own_thread().mailbox(4 * count + 16);
+        system.start(spawn, move || {
+            let (facts, ledger, children) = (facts.clone(), ledger.clone(), children.clone());
+            JoinCoordinator::new(facts, ledger, children, middle.clone(), recorder.clone())
+        })
+    };
+    nodes.registry.publish(&coordinator)?;
+    for Begun { local, heard, .. } in begun {
+        let holders: Vec<_> = match &middle {
+            Middle::Centre(servers) => servers.iter().cloned().map(Holder::Server).collect(),
+            Middle::Peers(peers, _) => {
+                peers.get(local.index).cloned().map(Holder::Peer).into_iter().collect()
+            }
+        };
+        let holders = nodes.slices.iter().cloned().zip(holders).collect();
+        seat(
+            &local.group,
+            Lead { notes: heard, holders, coordinator: coordinator.clone(), followers: vec![] },
+        );
+    }
+    Ok((Head::Join(coordinator), listeners))
+}
+
+/// The parameter servers, whom other nodes may speak to.
+fn start_servers(
+    system: &mut System,
+    nodes: &Nodes,
+    shards: Vec<Shard>,
+    ears: &[Ear],
+    rounds: &[u64],
+) -> Result<Vec<ActorRef<ParameterServer>>, JobError> {
     let mut servers = vec![];
     for (index, shard) in shards.into_iter().enumerate() {
-        let (mut shard, ears, rounds) = (Some(shard), ears.clone(), rounds.clone());
+        let (mut shard, ears, rounds) = (Some(shard), ears.to_vec(), rounds.to_vec());
         // For each child a push and two tasks, and a few tasks of its own.
-        let spawn = Spawn::named(server_name(index)).own_thread().mailbox(4 * count + 16);
+        let spawn = Spawn::named(server_name(index)).own_thread().mailbox(4 * ears.len() + 16);
         let server = system.start(spawn, move || {
             // No restart: what it held is gone with it.
             let shard = shard.take().expect("a parameter server is made once");
@@ -119,23 +158,28 @@ fn around(
         nodes.registry.publish(&server)?;
         servers.push(server);
     }
-    let coordinator = {
-        let (servers, recorder) = (servers.clone(), recorder.clone());
-        let spawn = Spawn::named(COORDINATOR).own_thread().mailbox(4 * count + 16);
+    Ok(servers)
+}
+
+/// The peers of a gossip, who know each other.
+fn start_peers(system: &mut System, mailboxes: Vec<Mailbox>, ears: Vec<Ear>) -> Vec<ActorRef<GossipPeer>> {
+    // From each peer a few letters, from the child a push, and a few turns of its own.
+    let bound = 4 * ears.len() + 16;
+    let start = |(index, (mailbox, ear)): (usize, (Mailbox, Ear))| {
+        let mut made = Some((mailbox, ear));
+        let spawn = Spawn::named(format!("peer {index}")).own_thread().mailbox(bound);
         system.start(spawn, move || {
-            let (facts, ledger, children) = (facts.clone(), ledger.clone(), children.clone());
-            JoinCoordinator::new(facts, ledger, children, servers.clone(), recorder.clone())
+            // No restart: what it held is gone with it.
+            let (mailbox, ear) = made.take().expect("a peer is made once");
+            GossipPeer::new(index, mailbox, ear)
         })
     };
-    nodes.registry.publish(&coordinator)?;
-    for Begun { local, heard, .. } in begun {
-        let servers = nodes.slices.iter().cloned().zip(servers.iter().cloned()).collect();
-        seat(
-            &local.group,
-            Lead { notes: heard, servers, coordinator: coordinator.clone(), followers: vec![] },
-        );
+    let peers: Vec<_> = mailboxes.into_iter().zip(ears).enumerate().map(start).collect();
+    for peer in &peers {
+        // Nothing was sent to it before, so it has room; one that has gone is missed by the coordinator.
+        drop(peer.tell(Acquaint(peers.clone())));
     }
-    Ok((Head::Join(coordinator), listeners))
+    peers
 }
 
 /// On another node: its child, with an outpost that the centre speaks to.
@@ -161,8 +205,8 @@ fn apart(
         .iter()
         .cloned()
         .enumerate()
-        .map(|(index, slice)| (slice, peer.actor(server_name(index))));
-    let lead = Lead { notes: here.heard, servers: servers.collect(), coordinator, followers: vec![] };
+        .map(|(index, slice)| (slice, Holder::Server(peer.actor(server_name(index)))));
+    let lead = Lead { notes: here.heard, holders: servers.collect(), coordinator, followers: vec![] };
     seat(&here.local.group, lead);
     Ok((Head::Outpost(outpost), vec![]))
 }

@@ -5,8 +5,9 @@
 //! | `run` | [`Job`]: prepared, then trained |
 //! | `assemble` | from a plan to the parts of a run |
 //! | `start` | the actors of one group of workers |
-//! | `join` | a join about to begin |
-//! | `join_start` | the actors of a join |
+//! | `join` | a join or a gossip about to begin |
+//! | `gossip` | what the peers of a gossip begin with |
+//! | `join_start` | the actors of a join or a gossip |
 //! | `across` | [`Across`]: a run's nodes, as one of them sees them; [`Connect`]: links for actors to them |
 //! | `facts` | [`Facts`]: what all nodes of a run must have in common |
 //! | `origin` | where its parameters come from: the seed, its checkpoint, another run |
@@ -17,6 +18,7 @@ mod across;
 mod assemble;
 mod error;
 mod facts;
+mod gossip;
 mod handle;
 mod join;
 mod join_start;

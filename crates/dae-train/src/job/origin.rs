@@ -161,12 +161,12 @@ pub(super) fn agree(plan: &Plan, meta: &Meta, checkpoint: &Checkpoint, path: &Pa
     if let Some(data) = data {
         return other(vec![data]);
     }
-    let children = plan.join().map_or(0, |join| join.n as usize);
+    let children = plan.hub().map_or(0, |hub| hub.children() as usize);
     let state = &checkpoint.state_names;
     let state = &state[..state.len() - kept_names(state).len()];
     if state != plan.state_buffers().as_slice() || there.children.len() != children {
         let (names, children) = (&checkpoint.state_names, there.children.len());
-        let difference = format!("optimizer state {names:?} of {children} children of a join");
+        let difference = format!("optimizer state {names:?} of {children} children of a join or a gossip");
         return Err(JobError::OtherModel { path: path.to_owned(), difference });
     }
     Ok(())

@@ -45,7 +45,7 @@ pub struct Job {
 enum Body {
     /// Workers in step.
     Group(Arc<Group>),
-    /// Groups of them around a centre.
+    /// Groups of them around a centre, or with a mailbox each.
     Join(Box<JoinParts>),
 }
 
@@ -107,10 +107,10 @@ impl Job {
     ) -> Result<Self, JobError> {
         let Origin { standing, params, state, kept, children, meta, path, skipped, means } = origin;
         let at = standing.as_ref().map(|s| s.at).unwrap_or_default();
-        let body = match plan.join() {
-            Some(join) => {
+        let body = match plan.hub() {
+            Some(hub) => {
                 let from = join::Standing { at, children: &children, params: &params, state: &state };
-                let parts = JoinParts::new(&plan, join, &backend, &*dataset, &from, across)?;
+                let parts = JoinParts::new(&plan, hub, &backend, &*dataset, &from, across)?;
                 Body::Join(Box::new(parts))
             }
             None => {

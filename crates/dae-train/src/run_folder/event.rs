@@ -60,7 +60,7 @@ pub enum Event {
         /// The first tensor whose gradient held such a number, where that is known.
         tensor: Option<String>,
     },
-    /// A join that does not wait for all has taken up a push.
+    /// A join that does not wait for all has taken up a push; of a gossip whose peers wait for nobody, one has met another.
     Push(Taken),
     /// A checkpoint was written.
     Checkpoint {

@@ -2,7 +2,7 @@
 
 use crate::layout::{Layout, TensorSpec};
 use dae_collective::{Algorithm, Codec, Matrix, Means};
-use dae_schedule::{Algo, GItem, Join, MItem, Optimizer, Order, Outer, Place, Split, Wire, Word};
+use dae_schedule::{Algo, GItem, Gossip, Join, MItem, Optimizer, Order, Outer, Place, Split, Wire, Word};
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -120,19 +120,38 @@ impl Plan {
         self.word.optimizer()
     }
 
-    /// The join, if there is one.
-    pub fn join(&self) -> Option<&Join> {
-        self.word.model().iter().find_map(|item| if let MItem::Join(join) = item { Some(join) } else { None })
+    /// The join or the gossip, if there is one.
+    pub fn hub(&self) -> Option<&MItem> {
+        self.word.model().iter().find(|item| !matches!(item, MItem::Every(_)))
     }
 
-    /// The groups of workers that step by themselves: the children of the join, or 1.
+    /// The join, if there is one.
+    pub fn join(&self) -> Option<&Join> {
+        if let Some(MItem::Join(join)) = self.hub() { Some(join) } else { None }
+    }
+
+    /// The gossip, if there is one.
+    pub fn gossip(&self) -> Option<&Gossip> {
+        if let Some(MItem::Gossip(gossip)) = self.hub() { Some(gossip) } else { None }
+    }
+
+    /// The groups of workers that step by themselves: the children of the join or the gossip, or 1.
     pub fn children(&self) -> usize {
-        self.join().map_or(1, |join| join.n as usize)
+        self.hub().map_or(1, |hub| hub.children() as usize)
     }
 
     /// Whether the children of the join lie on nodes of their own, one on each.
     pub fn apart(&self) -> bool {
         self.join().is_some() && self.nodes() > 1
+    }
+
+    /// The rounds that go into one update of a join's centre; of a gossip, that end with what is written down as a step.
+    pub fn quorum(&self) -> u64 {
+        match self.hub() {
+            Some(MItem::Join(join)) => join.terms().k.into(),
+            Some(MItem::Gossip(gossip)) if !gossip.asynchronous => gossip.n.into(),
+            _ => 1,
+        }
     }
 
     /// The workers of each node that have links of their own to the other nodes: all where gradients are summed over nodes;
@@ -141,18 +160,19 @@ impl Plan {
         if self.apart() { 1 } else { self.workers_per_node() }
     }
 
-    /// Optimizer steps in a round of the join.
+    /// Optimizer steps in a round of the join or the gossip.
     pub fn period(&self) -> u64 {
         let inside = self.word.model().iter().take_while(|item| matches!(item, MItem::Every(_)));
         inside.map(|item| if let MItem::Every(h) = item { u64::from(*h) } else { 1 }).product()
     }
 
-    /// What is written down as a step, in the whole run on a dataset of so many samples: an optimizer step, or an update
-    /// of the join's centre. Of a join that drops what is late it is at most that many.
+    /// What is written down as a step, in the whole run on a dataset of so many samples: an optimizer step, an update
+    /// of the join's centre, or a round of a gossip: all peers', or one's where they do not wait for each other. Where not
+    /// all wait for all it is at most that many.
     pub fn updates(&self, in_dataset: usize) -> u64 {
         let steps = self.steps(in_dataset);
-        let Some(join) = self.join() else { return steps };
-        let (n, k) = (u64::from(join.n), u64::from(join.terms().k));
+        let Some(hub) = self.hub() else { return steps };
+        let (n, k) = (u64::from(hub.children()), self.quorum());
         steps.div_ceil(self.period()).saturating_mul(n).div_ceil(k)
     }
 
@@ -173,21 +193,27 @@ impl Plan {
         (0..split.n).map(|node| format!("kept{node}")).chain(thin).collect()
     }
 
-    /// The buffers of the optimizer's state. A join has those of the outer optimizer, then for each child those of its own,
-    /// and where it stands if that is not the centre.
+    /// The buffers of the optimizer's state. A join has those of the outer optimizer; it and a gossip then for each child
+    /// those of its own, and what the child holds if that is not the centre.
     pub fn state_buffers(&self) -> Vec<String> {
         let inner = self.optimizer().map(Rule::new).map_or(&[][..], |rule| rule.state_names());
-        let Some(join) = self.join() else { return inner.iter().map(|&name| name.into()).collect() };
-        let own = matches!(join.outer, Outer::Elastic(_)).then_some("own");
-        let outer = Shard::rule(join).state_names().iter().map(|name| format!("outer_{name}"));
+        let Some(hub) = self.hub() else { return inner.iter().map(|&name| name.into()).collect() };
+        let elastic = self.join().is_some_and(|join| matches!(join.outer, Outer::Elastic(_)));
+        let own = (elastic || self.gossip().is_some()).then_some("own");
+        let outer = self.outer_buffers().iter().map(|name| format!("outer_{name}"));
         let child = |child| inner.iter().copied().chain(own).map(move |name| format!("child{child}_{name}"));
-        outer.chain((0..join.n).flat_map(child)).collect()
+        outer.chain((0..hub.children()).flat_map(child)).collect()
     }
 
-    /// The places among [`Plan::buffers`] of those of one child of the join.
+    /// The state of a join's outer optimizer.
+    fn outer_buffers(&self) -> &'static [&'static str] {
+        self.join().map_or(&[], |join| Shard::rule(join).state_names())
+    }
+
+    /// The places among [`Plan::buffers`] of those of one child of the join or the gossip.
     pub fn buffers_of(&self, child: usize) -> Range<usize> {
         let (all, children) = (self.buffers().len(), self.children());
-        let outer = self.join().map_or(0, |join| Shard::rule(join).state_names().len());
+        let outer = self.outer_buffers().len();
         let each = (all - outer) / children;
         outer + child * each..outer + (child + 1) * each
     }

@@ -52,8 +52,8 @@ pub fn interpreted(topology: &Topology, replay: Option<&[Push]>) -> Truth {
     let dataset: Arc<dyn Dataset> = Arc::new(MadeUp::new(SAMPLES, FEATURES));
     let feeder = dae_train::job::feeder(&plan, &dataset);
     let model = Pure { layout: Linear::new(FEATURES).layout().clone(), feeder };
-    let setting =
-        Setting { total: plan.total_samples(SAMPLES), replay, ..Setting::new(&model, plan.batch() as u64) };
+    let (total, seed) = (plan.total_samples(SAMPLES), plan.seed());
+    let setting = Setting { total, seed, replay, ..Setting::new(&model, plan.batch() as u64) };
     let mut run = Run::new(&essence(&plan), initial(topology), setting).unwrap();
     let most = match replay {
         None => plan.updates(SAMPLES) as usize,
@@ -68,14 +68,14 @@ pub fn interpreted(topology: &Topology, replay: Option<&[Push]>) -> Truth {
 
 /// Left of `step` the normal form: workers add what each of them has accumulated, all in one sum, and so does that; by
 /// the laws G2 and G3 the word as it is written comes to the same up to the rounding of sums. Without the rounds right of
-/// a join, or of none, which change nothing but where a round of the whole ends; those left of it are one, as raw gradients
+/// a join or a gossip, or of none, which change nothing but where a round of the whole ends; those left of it are one, as raw gradients
 /// of a round come together in one sum.
 fn essence(plan: &Plan) -> Schedule {
     let word = plan.word();
     let mut items: Vec<String> = word.normal().gradient().iter().map(ToString::to_string).collect();
     items.push(word.step().to_string());
-    if let Some(join) = plan.join() {
-        items.extend([format!("every {}", plan.period()), join.to_string()]);
+    if let Some(hub) = plan.hub() {
+        items.extend([format!("every {}", plan.period()), hub.to_string()]);
     }
     dae_schedule::parse(&items.join(" | ")).unwrap()
 }

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-fn bits(params: &[f32]) -> Vec<u32> {
+pub fn bits(params: &[f32]) -> Vec<u32> {
     params.iter().map(|p| p.to_bits()).collect()
 }
 
 /// Holds a run against the oracle: parameters to the bit, losses nearly.
-fn holds(topology: &Topology) -> Ran {
+pub fn holds(topology: &Topology) -> Ran {
     let (word, rounds) = (&topology.schedule.word, interpreted(topology, None).rounds);
     let ran = Rig::new(topology).run().finished();
     assert_eq!(ran.bits(), bits(&rounds.last().unwrap().params), "{word}");
@@ -157,7 +157,7 @@ fn numbers_that_are_not_finite_are_told_whose_they_are() {
 }
 
 /// Runs to the end in one go, and once more with a stop in the middle.
-fn stopped_and_resumed(topology: &Topology) -> (Ran, Ran) {
+pub fn stopped_and_resumed(topology: &Topology) -> (Ran, Ran) {
     let whole = Rig::new(topology).run().finished();
     let (folder, handle) = (Folder::new(), Arc::new(OnceLock::<JobHandle>::new()));
     let asked = handle.clone();

@@ -21,6 +21,7 @@
 //! | `listeners` | who is told of committed steps |
 //! | `nodes` | several nodes: the same bits, one end for all, failures, resuming |
 //! | `joins` | joins: the oracle's numbers, stopping and going on, children that fail |
+//! | `gossips` | gossip: the oracle's numbers, stopping and going on, peers that fail |
 //! | `join_nodes` | joins over several nodes: the numbers of one, one end for all, nodes that are lost |
 //! | `untold` | groups that break when a step has been applied and not told |
 //! | `endurance` | slow parts, many workers, a rank that lets the others wait |
@@ -30,6 +31,7 @@ mod bits;
 mod checkpoints;
 mod endurance;
 mod failures;
+mod gossips;
 mod interpreted;
 mod join_nodes;
 mod joins;

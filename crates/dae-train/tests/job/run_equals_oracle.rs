@@ -61,7 +61,11 @@ impl Case {
 
     /// Whether all wait for all.
     fn waits(&self) -> bool {
-        self.word.model().iter().all(|item| !matches!(item, MItem::Join(join) if join.terms().k < join.n))
+        self.word.model().iter().all(|item| match item {
+            MItem::Join(join) => join.terms().k == join.n,
+            MItem::Gossip(gossip) => !gossip.asynchronous || gossip.n == 1,
+            MItem::Every(_) => true,
+        })
     }
 
     fn exact(&self) -> bool {
@@ -87,6 +91,7 @@ fn uneven(seed: u64) -> Linear {
 #[derive(Debug, Default)]
 struct Seen {
     waiting: usize,
+    gossips: usize,
     exact: usize,
     free: usize,
     pushes: usize,
@@ -96,6 +101,7 @@ struct Seen {
 
 /// Holds what a run came to against the oracle.
 fn holds(case: &Case, topology: &Topology, ran: &Ran, seen: &mut Seen) {
+    seen.gossips += usize::from(case.word.model().iter().any(|item| matches!(item, MItem::Gossip(_))));
     if case.waits() {
         (seen.waiting, seen.exact) = (seen.waiting + 1, seen.exact + usize::from(case.exact()));
         let truth = interpreted(topology, None);
@@ -134,7 +140,7 @@ fn hold(count: u32, law: impl Fn(Case)) {
 #[test]
 fn every_word_comes_to_the_bits_of_the_oracle() {
     let seen = RefCell::new(Seen::default());
-    hold(240, |case| {
+    hold(300, |case| {
         let topology = case.topology();
         let ran = Rig::new(&topology).backend(uneven(case.seed)).run().finished();
         holds(&case, &topology, &ran, &mut seen.borrow_mut());
@@ -142,15 +148,22 @@ fn every_word_comes_to_the_bits_of_the_oracle() {
     let seen = seen.into_inner();
     println!("{seen:?}");
     assert!(seen.waiting + seen.free >= 200, "{seen:?}");
+    assert!(seen.gossips > 30, "{seen:?}");
     assert!(seen.exact > 40 && seen.free > 30 && seen.stale > 100 && seen.dropped > 5, "{seen:?}");
 }
 
 /// Who waits for nobody goes on with what is left in the log as in the checkpoint.
 #[test]
 fn a_log_that_was_gone_on_with_is_the_log_of_the_whole() {
-    for sync in ["async", "ssp(1)", "quorum(2,keep)", "quorum(2,drop)"] {
-        let word =
-            format!("split 2 | step adam(0.01) | every 2 | join 3 sync={sync} outer=nesterov(0.5,0.5)");
+    for around in [
+        "join 3 sync=async outer=nesterov(0.5,0.5)",
+        "join 3 sync=ssp(1) outer=nesterov(0.5,0.5)",
+        "join 3 sync=quorum(2,keep) outer=nesterov(0.5,0.5)",
+        "join 3 sync=quorum(2,drop) outer=nesterov(0.5,0.5)",
+        "gossip 3 sync=async",
+        "gossip 3 graph=exp push sync=async",
+    ] {
+        let word = format!("split 2 | step adam(0.01) | every 2 | {around}");
         let topology = topology(&word).steps(60).checkpoint_every(4);
         let case = Case {
             word: plan(&topology).word().clone(),

@@ -61,6 +61,26 @@ pub(super) fn m10(cases: u32) -> Result<(), String> {
     })
 }
 
+/// What mixed when is all that was left to chance: peers that follow another run's log, and no clock, come to its bits.
+#[test]
+fn a_log_of_mixings_repeats_them() {
+    for gossip in ["gossip 2", "gossip 5", "gossip 5 graph=exp push", "gossip 4 graph=complete push"] {
+        let text = format!("step sgd(.125) | every 2 | {gossip} sync=async");
+        let (slope, duration) = (Slope { alike: false }, uneven(7));
+        let setting = Setting { duration: &duration, seed: 3, ..Setting::new(&slope, 2) };
+        let mut run = begun(&text, setting);
+        let (rounds, log) = (run.rounds(5), run.log().to_vec());
+        assert_eq!(log.len(), 5 * run.process().replicas().len());
+        assert!(log.iter().any(|push| push.staleness() > Some(0)), "{text}: nobody was in anybody's way");
+        let mut again = begun(&text, Setting { replay: Some(&log), seed: 3, ..Setting::new(&slope, 2) });
+        for (a, b) in rounds.iter().zip(again.rounds(5)) {
+            assert_eq!((&a.params, &a.replicas, a.loss), (&b.params, &b.replicas, b.loss), "{text}");
+        }
+        let timeless = |push: &Push| Push { time: 0.0, ..*push };
+        assert!(log.iter().map(timeless).eq(again.log().iter().map(timeless)), "{text}");
+    }
+}
+
 /// The log explains the trajectory: on a slope, the centre has moved by what the applied pushes of the log were worth.
 /// Every child's rounds are in it once, in turn; times never run back; what `drop` lets through is fresh.
 pub(super) fn log(cases: u32) -> Result<(), String> {

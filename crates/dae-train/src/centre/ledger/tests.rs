@@ -45,6 +45,7 @@ impl World {
                     assert_eq!(version, self.fired.len() as u64);
                 }
                 Order::Drop { .. } => self.dropped += 1,
+                Order::Mix(mix) => panic!("a join has nobody who mixes: {mix:?}"),
                 Order::Leave { child } => assert_eq!(self.running[child], None),
                 Order::Quiet => {
                     assert!(self.running.iter().all(Option::is_none));
