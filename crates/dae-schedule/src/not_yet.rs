@@ -55,7 +55,7 @@ fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
         ItemKind::Step(Some(step)) => vec![("zero", "`zero`", step.zero != 0)],
         ItemKind::Model(Some(MItem::Join(join))) => vec![
             ("@", "`@rack`", join.place == Some(Place::Rack)),
-            ("wire", "a `wire` of a `join`", join.wire != Wire::F32),
+            ("wire", "this `wire` of a `join`", matches!(join.wire, Wire::Int4 | Wire::PowerSgd(_))),
             ("frag", "`frag`", join.frag > 1),
             ("delay", "`delay`", join.delay > 0),
             ("mix", "`mix`", join.mix != 0.0),
@@ -76,10 +76,13 @@ struct Inside {
 /// The same for what an item has around it.
 fn around(item: &Item<'_>, inside: Inside) -> Vec<(&'static str, &'static str, bool)> {
     let ItemKind::Model(Some(MItem::Join(join))) = &item.kind else { return Vec::new() };
+    let elastic = matches!(join.outer, Outer::Elastic(_));
     vec![
         ("", "a `join` around another", inside.joins > 1),
         ("", "a `join` around a `split` over a cluster", inside.apart),
-        ("outer", "`elastic` around `step raw`", inside.raw && matches!(join.outer, Outer::Elastic(_))),
+        ("outer", "`elastic` around `step raw`", inside.raw && elastic),
+        // It stays where it is, and the centre knows that from what it pushes.
+        ("wire", "a `wire` of an `elastic` join", elastic && join.wire.loses()),
     ]
 }
 

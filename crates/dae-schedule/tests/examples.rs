@@ -45,13 +45,16 @@ const NOT_YET: &[Example] = &[
     ("split 2 @cluster | step adam | every 4 | join 2", &[("S03", "join")]),
     ("step adam | join 2 | every 4 | join 3", &[("S03", "join")]),
     ("step raw | join 2 outer=elastic(.1)", &[("S03", "outer=elastic(.1)")]),
+    ("step adam | every 8 | join 2 @cluster wire=topk(.1) shards=2", &[]),
+    ("step adam | every 8 | join 2 outer=elastic(.1) wire=int8", &[("S03", "wire=int8")]),
+    ("step adam | every 8 | join 2 wire=powersgd(2)", &[("S03", "wire=powersgd(2)")]),
     (
-        "step adam | every 8 | join 2 frag=2 delay=1 mix=.5 wire=bf16 view=shard shards=2",
+        "step adam | every 8 | join 2 frag=2 delay=1 mix=.5 wire=int4 view=shard shards=2",
         &[
             ("S03", "frag=2"),
             ("S03", "delay=1"),
             ("S03", "mix=.5"),
-            ("S03", "wire=bf16"),
+            ("S03", "wire=int4"),
             ("S03", "view=shard"),
         ],
     ),

@@ -129,26 +129,11 @@ impl Stream {
             if self.join.weight == Weight::Equal {
                 weight = weight.min(1.0);
             }
-            let mut own = Motion::Value(child.own[part.clone()].to_vec());
+            let (from, mut motion) = (self.centre.x.clone(), Motion::Value(child.own.clone()));
             if self.join.wire.loses() {
-                send(
-                    self.join.wire,
-                    &mut child.residual,
-                    part.clone(),
-                    &self.centre.x[part.clone()],
-                    &mut own,
-                );
+                send(self.join.wire, &mut child.residual, part.clone(), &from, &mut motion);
             }
-            let mut to = child.own.clone();
-            to[part.clone()].copy_from_slice(own.numbers());
-            let from = self.centre.x.clone();
-            given.push(Contribution {
-                child: index,
-                from,
-                motion: Motion::Value(to),
-                weight,
-                ..Contribution::blank(0)
-            });
+            given.push(Contribution { child: index, from, motion, weight, ..Contribution::blank(0) });
         }
         self.centre.update_part(at, &given);
         self.centre.version += 1;

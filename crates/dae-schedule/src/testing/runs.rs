@@ -88,7 +88,13 @@ fn around(join: Join, place: Option<Place>, closing: Closing) -> Join {
         Stale::Dc(lambda) => Stale::Dc(within(lambda, 0.0, 0.5)),
         stale => stale,
     };
-    let (wire, view) = (Wire::F32, View::Whole);
+    let wire = match join.wire {
+        Wire::Int4 | Wire::PowerSgd(_) => Wire::F32,
+        _ if matches!(outer, Outer::Elastic(_)) => Wire::F32,
+        Wire::TopK(fraction) => Wire::TopK(within(fraction, 0.05, 1.0)),
+        wire => wire,
+    };
+    let view = View::Whole;
     Join { place, outer, stale, wire, frag: 1, delay: 0, mix: 0.0, view, ..join }
 }
 

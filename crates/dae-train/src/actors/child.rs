@@ -1,6 +1,7 @@
 //! What a group that is a child of a join goes by.
 
 use super::Seat;
+use crate::centre::Residual;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,8 @@ pub struct Child {
     pub rounds: u64,
     /// With `step raw`, each rank's slice of what has come together in this round.
     raw: Option<Vec<Mutex<Vec<f32>>>>,
+    /// What a lossy wire has kept back of its pushes.
+    residual: Option<Mutex<Residual>>,
     /// Each rank's end of the join, until it takes it.
     seats: Vec<Mutex<Option<Seat>>>,
     resting: AtomicBool,
@@ -22,17 +25,28 @@ pub struct Child {
 }
 
 impl Child {
-    /// A child that has done so many steps, of ranks that look after these slices.
+    /// A child that has done so many steps, of ranks that look after these slices. It pushes numbers as they are.
     pub fn new(index: usize, period: u64, steps: u64, raw: bool, slices: &[Range<usize>]) -> Self {
         Self {
             index,
             period,
             rounds: steps.div_ceil(period),
             raw: raw.then(|| slices.iter().map(|slice| Mutex::new(vec![0.0; slice.len()])).collect()),
+            residual: None,
             seats: slices.iter().map(|_| Mutex::new(None)).collect(),
             resting: AtomicBool::new(false),
             pulls: AtomicU64::new(0),
         }
+    }
+
+    /// The same child, which pushes over a lossy wire that has kept this back.
+    pub fn keeping(self, residual: Residual) -> Self {
+        Self { residual: Some(Mutex::new(residual)), ..self }
+    }
+
+    /// What a lossy wire has kept back, for as long as it is held.
+    pub(super) fn residual(&self) -> Option<MutexGuard<'_, Residual>> {
+        self.residual.as_ref().map(lock)
     }
 
     /// Gives a rank its end of the join.

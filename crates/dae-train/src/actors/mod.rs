@@ -65,6 +65,6 @@ pub use join_coordinator::{Inner, JoinChild, JoinCoordinator, JoinFacts};
 pub use kept::{Joined, Kept};
 pub use lease::{Lease, LeaseEnd, NonFinite, Pace};
 pub use outpost::{Centre, ChildEnd, Enter, Outpost, Verdict};
-pub use parameter_server::{ParameterServer, Push, Shown, Task};
+pub use parameter_server::{Load, ParameterServer, Push, Shown, Task};
 pub use recorder::{Keep, Listen, Listener, Recorder, Sync};
 pub use seat::{Begun, Ear, Lead, Note, Part, Pulled, Seat};

@@ -1,9 +1,9 @@
 //! Where a worker's rounds begin and end.
 
-use super::parameter_server::Push;
+use super::parameter_server::{Load, Push};
 use super::seat::{Begun, Lead, Note, Part, Pulled, Seat};
 use super::{Child, ChildState, Group, Inner};
-use crate::centre::Arrival;
+use crate::centre::{Arrival, Motion};
 use dae_actor::{ActorRef, TellError};
 use dae_collective::{Broken, Commit, Member};
 use std::sync::Arc;
@@ -27,8 +27,8 @@ pub(super) struct Rounds<'a> {
     seat: Seat,
     group: &'a Group,
     child: &'a Child,
-    /// The round that is under way.
-    round: Option<u64>,
+    /// The round that is under way, and what it began from where a push is measured from that here.
+    round: Option<(u64, Option<Arc<Pulled>>)>,
     /// Steps done in it, their samples, and the sum of the losses.
     steps: u64,
     samples: f64,
@@ -62,11 +62,13 @@ impl<'a> Rounds<'a> {
             Ok(((), None))
         })?;
         if let (true, Seat::Lead(lead)) = (pulled.copy, &self.seat) {
-            let copy = member.take_snapshot(step).map(ChildState::from);
+            let copy = member.take_snapshot(step).map(|copy| ChildState::new(copy, Some(self.child)));
             let inner = Inner { child: self.child.index, copy };
             lead.coordinator.tell(inner).map_err(|e| Unseated::Failed(untold(&lead.coordinator, &e)))?;
         }
-        (self.round, self.steps, self.samples, self.loss) = (Some(pulled.round), 0, 0.0, 0.0);
+        let (round, leads) = (pulled.round, matches!(self.seat, Seat::Lead(_)));
+        let from = (leads && self.child.residual().is_some()).then_some(pulled);
+        (self.round, self.steps, self.samples, self.loss) = (Some((round, from)), 0, 0.0, 0.0);
         Ok(true)
     }
 
@@ -80,17 +82,32 @@ impl<'a> Rounds<'a> {
             return Ok(());
         }
         self.steps = 0;
-        let (Some(round), Seat::Lead(lead)) = (self.round.take(), &self.seat) else { return Ok(()) };
-        self.push(lead, round, member, last).map_err(Unseated::Failed)
+        let (Some((round, from)), Seat::Lead(lead)) = (self.round.take(), &self.seat) else { return Ok(()) };
+        self.push(lead, round, from.as_deref(), member, last).map_err(Unseated::Failed)
     }
 
-    fn push(&self, lead: &Lead, round: u64, member: &Member, last: bool) -> Result<(), String> {
+    fn push(
+        &self,
+        lead: &Lead,
+        round: u64,
+        from: Option<&Pulled>,
+        member: &Member,
+        last: bool,
+    ) -> Result<(), String> {
         let (child, samples) = (self.child.index, self.samples);
         let gathered = self.child.gathered();
         let (raw, all) = (gathered.is_some(), gathered.as_deref().unwrap_or(member.params()));
-        for (slice, server) in &lead.servers {
+        let mut residual = self.child.residual().zip(from);
+        for (shard, (slice, server)) in lead.servers.iter().enumerate() {
             let numbers = all[slice.clone()].to_vec();
-            let push = Push { child, round, samples, raw, numbers };
+            let load = match &mut residual {
+                None => Load::Numbers(numbers),
+                Some((residual, from)) => {
+                    let motion = if raw { Motion::Raw(numbers) } else { Motion::Value(numbers) };
+                    Load::Bytes(residual.encode(slice.clone(), from.part(shard), &motion))
+                }
+            };
+            let push = Push { child, round, samples, raw, load };
             server.tell(push).map_err(|e| untold(server, &e))?;
         }
         let arrival = Arrival { child, round, samples: samples as u64, loss: self.loss, last };

@@ -114,6 +114,11 @@ pub struct Pulled {
 }
 
 impl Pulled {
+    /// What it is of a shard.
+    pub(super) fn part(&self, shard: usize) -> &[f32] {
+        &self.parts[shard].1.numbers
+    }
+
     /// Copies a slice of what a child begins from.
     pub(super) fn fill(&self, slice: Range<usize>, into: &mut [f32]) {
         for (at, part) in &self.parts {

@@ -3,6 +3,7 @@
 use super::Across;
 use crate::actors::{Child, Group, KeptBack, Links, TakenUp};
 use crate::backend::Backend;
+use crate::centre::Residual;
 use crate::data::{Corruption, CorruptionKind, Dataset, Feeder, Sampler, Shares};
 use crate::optimizer::Rule;
 use crate::topology::{Plan, Topology};
@@ -32,14 +33,15 @@ pub(super) fn group(
     Arc::new(Group { means, peers, ..facts(plan, backend, dataset, arena, taken_up, length, across) })
 }
 
-/// The same for a child of the join that has done so many steps, on the node of this name if there are several. The
-/// positions of a step are dealt over the workers of all children.
+/// The same for a child of the join that has done so many steps, on the node of this name if there are several, and whose
+/// lossy wire, if it has one, keeps this back. The positions of a step are dealt over the workers of all children.
 pub(super) fn child(
     plan: &Plan,
     backend: Arc<dyn Backend>,
     dataset: &dyn Dataset,
     index: usize,
     steps: u64,
+    kept: Option<Vec<f32>>,
     node: &str,
 ) -> Arc<Group> {
     let local = plan.workers() / plan.children();
@@ -47,7 +49,10 @@ pub(super) fn child(
     let (_, samples) = length(plan, dataset.len(), TakenUp::default());
     let own = child_steps(plan, dataset.len(), index);
     let slices: Vec<_> = (0..local).map(|rank| arena.slice_of(rank)).collect();
-    let child = Child::new(index, plan.period(), steps, plan.optimizer().is_none(), &slices);
+    let mut child = Child::new(index, plan.period(), steps, plan.optimizer().is_none(), &slices);
+    if let Some(kept) = kept {
+        child = child.keeping(Residual::new(plan.push_codec(), kept));
+    }
     let (taken_up, across) = (TakenUp::default(), Across { names: vec![node.into()], ..Across::alone() });
     let facts = facts(plan, backend, dataset, arena, taken_up, (own, samples), across);
     let horizon = plan.steps(dataset.len());

@@ -8,9 +8,10 @@ use crate::backend::Backend;
 use crate::centre::{Ledger, Shard, cut};
 use crate::checkpoint::ChildMeta;
 use crate::data::Dataset;
+use crate::optimizer::Rule;
 use crate::topology::Plan;
 use dae_actor::PeerLimits;
-use dae_collective::Scale;
+use dae_collective::{Codec, Scale};
 use dae_schedule::{Join, Optimizer, Outer};
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub(super) struct CentreParts {
     pub(super) facts: JoinFacts,
     pub(super) ledger: Ledger,
     pub(super) shards: Vec<Shard>,
+    /// How children push.
+    pub(super) codec: Codec,
 }
 
 /// The nodes of a join with a child on each.
@@ -83,9 +86,10 @@ impl JoinParts {
             let stood = from.children.get(index);
             let steps = stood.map_or(0, |child| child.steps);
             let name = names.get(index).filter(|_| apart).map_or("", String::as_str);
-            let group = child(plan, backend.clone(), dataset, index, steps, name);
-            let states = group.rule.map_or(0, |rule| rule.state_names().len());
-            let state = &from.state[plan.buffers_of(index)][..states];
+            let states = plan.optimizer().map_or(0, |optimizer| Rule::new(optimizer).state_names().len());
+            let (state, more) = from.state[plan.buffers_of(index)].split_at(states);
+            let kept = more.first().filter(|_| plan.push_codec().loses());
+            let group = child(plan, backend.clone(), dataset, index, steps, kept.cloned(), name);
             let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
             let scale = stood.and_then(|child| child.scale).map_or(Scale::UNKNOWN, Scale::from_number);
             group.arena.load(steps, from.params, &state, scale)?;
@@ -131,6 +135,7 @@ fn centre(plan: &Plan, join: &Join, samples: usize, from: &Standing<'_>) -> Cent
     let steps_a_version = f64::from(join.terms().k) * plan.period() as f64 / f64::from(join.n);
     CentreParts {
         shards: shards.collect(),
+        codec: plan.push_codec(),
         ledger: Ledger::new(join, at.step, clocks).pause_every(plan.topology().checkpoint.every),
         facts: JoinFacts {
             steps_a_version,
@@ -151,11 +156,15 @@ fn limits(plan: &Plan, join: &Join, len: usize) -> Result<PeerLimits, JobError> 
     let limits = PeerLimits::default();
     let inner = plan.buffers_of(0).len() as u64;
     let (bytes, most) = (len as u64 * 4, limits.frame.total_bytes.saturating_sub(FIELDS));
-    let shard = bytes.div_ceil(u64::from(join.shards));
+    let longest = len.div_ceil(join.shards as usize);
+    // Of `topk` each number that is pushed has its place with it, so it may be more than what is pulled.
+    let pushed = plan.push_codec().encoded_len(longest) as u64;
+    let shard = pushed.max(4 * longest as u64);
     if inner * bytes > most || shard > most {
         return Err(JobError::TooLargeToTravel { state: inner * bytes, shard, most });
     }
-    let all = usize::try_from(2 * (inner + 1) * bytes + FIELDS).unwrap_or(usize::MAX);
+    let all =
+        usize::try_from(2 * (inner * bytes + u64::from(join.shards) * shard) + FIELDS).unwrap_or(usize::MAX);
     Ok(PeerLimits { held_bytes: all.max(limits.held_bytes), ..limits })
 }
 

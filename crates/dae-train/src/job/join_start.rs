@@ -87,7 +87,7 @@ fn around(
     begun: Vec<Begun>,
     recorder: &ActorRef<Recorder>,
 ) -> Result<(Head, Vec<Listener>), JobError> {
-    let CentreParts { facts, ledger, shards } = centre;
+    let CentreParts { facts, ledger, shards, codec } = centre;
     let (mut children, mut ears, mut listeners) = (vec![], vec![], vec![]);
     for (index, first_rank) in nodes.first_ranks.iter().copied().enumerate() {
         let (outpost, ear, node) = match begun.iter().find(|begun| begun.local.index == index) {
@@ -114,7 +114,7 @@ fn around(
         let server = system.start(spawn, move || {
             // No restart: what it held is gone with it.
             let shard = shard.take().expect("a parameter server is made once");
-            ParameterServer::new(index, shard, ears.clone(), rounds.clone())
+            ParameterServer::new(index, shard, codec, ears.clone(), rounds.clone())
         });
         nodes.registry.publish(&server)?;
         servers.push(server);

@@ -156,6 +156,11 @@ impl Plan {
         steps.div_ceil(self.period()).saturating_mul(n).div_ceil(k)
     }
 
+    /// How the children of a join push.
+    pub fn push_codec(&self) -> Codec {
+        self.join().map_or(Codec::F32, |join| codec(join.wire))
+    }
+
     /// The names of the flat buffers that a checkpoint holds besides the parameters: those of the state, and what the nodes
     /// keep back.
     pub fn buffers(&self) -> Vec<String> {
@@ -174,13 +179,15 @@ impl Plan {
     }
 
     /// The buffers of the optimizer's state. A join has those of the outer optimizer, then for each child those of its own,
-    /// and where it stands if that is not the centre.
+    /// what a lossy wire has kept back of its pushes, and where it stands if that is not the centre.
     pub fn state_buffers(&self) -> Vec<String> {
         let inner = self.optimizer().map(Rule::new).map_or(&[][..], |rule| rule.state_names());
         let Some(join) = self.join() else { return inner.iter().map(|&name| name.into()).collect() };
+        let kept = self.push_codec().loses().then_some("kept");
         let own = matches!(join.outer, Outer::Elastic(_)).then_some("own");
         let outer = Shard::rule(join).state_names().iter().map(|name| format!("outer_{name}"));
-        let child = |child| inner.iter().copied().chain(own).map(move |name| format!("child{child}_{name}"));
+        let names = || inner.iter().copied().chain(kept).chain(own);
+        let child = |child| names().map(move |name| format!("child{child}_{name}"));
         outer.chain((0..join.n).flat_map(child)).collect()
     }
 
@@ -218,22 +225,25 @@ fn splits(word: &Word) -> impl Iterator<Item = &Split> {
 }
 
 fn means(split: &Split, layout: &Layout) -> Option<Means> {
-    let codec = match split.wire {
-        Wire::PowerSgd(rank) => {
-            let algorithm = algorithm(split.algo).unwrap_or_default();
-            return Some(Means::LowRank { rank: rank as usize, matrices: matrices(layout), algorithm });
-        }
+    if let Wire::PowerSgd(rank) = split.wire {
+        let algorithm = algorithm(split.algo).unwrap_or_default();
+        return Some(Means::LowRank { rank: rank as usize, matrices: matrices(layout), algorithm });
+    }
+    match codec(split.wire) {
+        Codec::F32 => algorithm(split.algo).map(Means::Plain),
+        codec => Some(Means::Coded(codec)),
+    }
+}
+
+fn codec(wire: Wire) -> Codec {
+    match wire {
         Wire::Bf16 => Codec::Bf16,
         Wire::F16 => Codec::F16,
         Wire::Int8 => Codec::Int8,
         Wire::TopK(fraction) => Codec::TopK(fraction),
-        // The others do not run yet.
-        _ => Codec::F32,
-    };
-    if codec.loses() {
-        return Some(Means::Coded(codec));
+        // Of what is lossy these do not run yet, or are no codecs.
+        Wire::F32 | Wire::Int4 | Wire::PowerSgd(_) => Codec::F32,
     }
-    algorithm(split.algo).map(Means::Plain)
 }
 
 fn algorithm(algo: Algo) -> Option<Algorithm> {

@@ -4,6 +4,7 @@ use crate::interpreted::interpreted;
 use crate::linear::{Act, Linear};
 use crate::rig::{FEATURES, Folder, Ran, Rig, plan, topology, until};
 use dae_train::actors::Ended;
+use dae_train::checkpoint::{self, Snapshot};
 use dae_train::job::JobHandle;
 use dae_train::topology::Topology;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -182,6 +183,8 @@ fn stopping_and_going_on_changes_no_bit_of_a_word_that_waits() {
         "split 2 | step adam(0.01) | every 3 | join 2 outer=nesterov(0.7,0.9) shards=2",
         "step sgd(0.1, momentum=0.9) | every 4 | join 3 outer=elastic(0.3)",
         "step raw | every 2 | join 2 outer=adam(0.01)",
+        "split 2 | step sgd(0.1, momentum=0.5) | every 2 | join 2 outer=nesterov(0.7,0.5) wire=int8 shards=2",
+        "step raw | join 2 outer=adam(0.01) wire=topk(0.1)",
     ] {
         let (whole, resumed) = stopped_and_resumed(&topology(word).steps(300).masking(0.1));
         assert_eq!(resumed.bits(), whole.bits(), "{word}");
@@ -201,8 +204,41 @@ fn a_word_that_waits_for_nobody_goes_on_with_what_is_left() {
 }
 
 #[test]
+fn what_a_wire_keeps_back_is_in_the_checkpoint_and_counts() {
+    let half = |epochs| {
+        topology("step adam(0.01) | every 2 | join 2 outer=nesterov(0.5,0.5) wire=topk(0.2)").epochs(epochs)
+    };
+    let whole = Rig::new(&half(4.0)).run().finished();
+    let folder = Folder::new();
+    let first = folder.run(Rig::new(&half(1.92))).unwrap().finished();
+    let checkpoint = folder.read(first.report.step);
+    assert_eq!(
+        checkpoint.state_names,
+        ["outer_momentum", "child0_m", "child0_v", "child0_kept", "child1_m", "child1_v", "child1_kept"]
+    );
+    let kept = |name: &str| name.ends_with("kept");
+    let mut state = checkpoint.state.clone();
+    for (name, state) in checkpoint.state_names.iter().zip(&mut state).filter(|(name, _)| kept(name)) {
+        assert!(state.iter().filter(|x| **x != 0.0).count() > 50, "{name}");
+        state.fill(0.0);
+    }
+    let resumed = |state: &[Vec<f32>]| {
+        let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
+        let names: Vec<&str> = checkpoint.state_names.iter().map(String::as_str).collect();
+        let snapshot = Snapshot { params: &checkpoint.params, names: &names, state: &state };
+        checkpoint::write(&folder.checkpoints(), &checkpoint.meta, snapshot, 2).unwrap();
+        let resumed = folder.resume(Rig::new(&half(4.0))).unwrap().finished();
+        std::fs::remove_dir_all(folder.checkpoint(resumed.report.step)).unwrap();
+        assert_eq!(resumed.first, first.report.step);
+        resumed.bits()
+    };
+    assert_eq!(resumed(&checkpoint.state), whole.bits());
+    assert_ne!(resumed(&state), whole.bits());
+}
+
+#[test]
 fn periodic_checkpoints_are_whole() {
-    let word = "split 2 | step adam(0.01) | every 2 | join 2 outer=nesterov(0.7,0.9) shards=3";
+    let word = "split 2 | step adam(0.01) | every 2 | join 2 outer=nesterov(0.7,0.9) shards=3 wire=bf16";
     let topology = topology(word).steps(16).checkpoint_every(3);
     let whole = Rig::new(&topology).run().finished();
     let folder = Folder::new();

@@ -64,6 +64,11 @@ impl Case {
         self.word.model().iter().all(|item| !matches!(item, MItem::Join(join) if join.terms().k < join.n))
     }
 
+    /// Whether its children push over a wire that loses something.
+    fn coded(&self) -> bool {
+        self.word.model().iter().any(|item| matches!(item, MItem::Join(join) if join.wire.loses()))
+    }
+
     fn exact(&self) -> bool {
         let exact = |item: &GItem| matches!(item, GItem::Split(split) if split.order == Order::Exact);
         self.word.gradient().iter().any(exact)
@@ -88,6 +93,7 @@ fn uneven(seed: u64) -> Linear {
 struct Seen {
     waiting: usize,
     exact: usize,
+    coded: usize,
     free: usize,
     pushes: usize,
     stale: usize,
@@ -96,6 +102,7 @@ struct Seen {
 
 /// Holds what a run came to against the oracle.
 fn holds(case: &Case, topology: &Topology, ran: &Ran, seen: &mut Seen) {
+    seen.coded += usize::from(case.coded());
     if case.waits() {
         (seen.waiting, seen.exact) = (seen.waiting + 1, seen.exact + usize::from(case.exact()));
         let truth = interpreted(topology, None);
@@ -142,13 +149,14 @@ fn every_word_comes_to_the_bits_of_the_oracle() {
     let seen = seen.into_inner();
     println!("{seen:?}");
     assert!(seen.waiting + seen.free >= 200, "{seen:?}");
+    assert!(seen.coded > 25, "{seen:?}");
     assert!(seen.exact > 40 && seen.free > 30 && seen.stale > 100 && seen.dropped > 5, "{seen:?}");
 }
 
 /// Who waits for nobody goes on with what is left in the log as in the checkpoint.
 #[test]
 fn a_log_that_was_gone_on_with_is_the_log_of_the_whole() {
-    for sync in ["async", "ssp(1)", "quorum(2,keep)", "quorum(2,drop)"] {
+    for sync in ["async", "ssp(1) wire=int8", "quorum(2,keep)", "quorum(2,drop) wire=topk(0.3)"] {
         let word =
             format!("split 2 | step adam(0.01) | every 2 | join 3 sync={sync} outer=nesterov(0.5,0.5)");
         let topology = topology(&word).steps(60).checkpoint_every(4);
