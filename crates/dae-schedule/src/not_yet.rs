@@ -56,9 +56,6 @@ fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
         ItemKind::Model(Some(MItem::Join(join))) => vec![
             ("@", "`@rack`", join.place == Some(Place::Rack)),
             ("wire", "this `wire` of a `join`", matches!(join.wire, Wire::Int4 | Wire::PowerSgd(_))),
-            ("frag", "`frag`", join.frag > 1),
-            ("delay", "`delay`", join.delay > 0),
-            ("mix", "`mix`", join.mix != 0.0),
             ("view", "`view=shard`", join.view != View::Whole),
         ],
         ItemKind::Model(Some(MItem::Gossip(_))) => vec![("", "`gossip`", true)],
@@ -77,11 +74,18 @@ struct Inside {
 fn around(item: &Item<'_>, inside: Inside) -> Vec<(&'static str, &'static str, bool)> {
     let ItemKind::Model(Some(MItem::Join(join))) = &item.kind else { return Vec::new() };
     let elastic = matches!(join.outer, Outer::Elastic(_));
+    let streams = if join.frag > 1 { "frag" } else { "delay" };
+    let hurries = join.streams() && join.terms().k < join.n;
     vec![
         ("", "a `join` around another", inside.joins > 1),
         ("", "a `join` around a `split` over a cluster", inside.apart),
         ("outer", "`elastic` around `step raw`", inside.raw && elastic),
         // It stays where it is, and the centre knows that from what it pushes.
+        (streams, "`frag` or `delay` of a `join` that does not wait for all", hurries),
+        (streams, "`frag` or `delay` of an `elastic` join", elastic && join.streams()),
+        (streams, "`frag` or `delay` around `step raw`", inside.raw && join.streams()),
+        ("mix", "`mix` around `step raw`", inside.raw && join.mix != 0.0),
+        ("mix", "`mix` of an `elastic` join", elastic && join.mix != 0.0),
         ("wire", "a `wire` of an `elastic` join", elastic && join.wire.loses()),
     ]
 }

@@ -50,14 +50,12 @@ const NOT_YET: &[Example] = &[
     ("step adam | every 8 | join 2 wire=powersgd(2)", &[("S03", "wire=powersgd(2)")]),
     (
         "step adam | every 8 | join 2 frag=2 delay=1 mix=.5 wire=int4 view=shard shards=2",
-        &[
-            ("S03", "frag=2"),
-            ("S03", "delay=1"),
-            ("S03", "mix=.5"),
-            ("S03", "wire=int4"),
-            ("S03", "view=shard"),
-        ],
+        &[("S03", "wire=int4"), ("S03", "view=shard")],
     ),
+    ("step adam | every 8 | join 2 frag=2 delay=1 mix=.5 wire=int8", &[]),
+    ("step adam | every 8 | join 2 sync=async delay=1 mix=.5", &[("S03", "delay=1")]),
+    ("step raw | every 8 | join 2 frag=2 mix=.5 outer=adam", &[("S03", "frag=2"), ("S03", "mix=.5")]),
+    ("step adam | every 8 | join 2 frag=2 mix=.5 outer=elastic(.1)", &[("S03", "frag=2"), ("S03", "mix=.5")]),
     (
         "split 2 wire=int8 algo=ring bucket=4MiB overlap @rack | step adam zero=2",
         &[

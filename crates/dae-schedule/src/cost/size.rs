@@ -16,12 +16,12 @@ pub(crate) fn packed(wire: Wire, facts: &Facts) -> f64 {
     }
 }
 
-/// Bytes of what a child of a join pushes: all parameters, each shard written by itself.
+/// Bytes of what a child of a join pushes: all parameters, each shard or fragment written by itself.
 pub(crate) fn pushed(join: &Join, facts: &Facts) -> f64 {
     if let Wire::PowerSgd(_) = join.wire {
         return packed(join.wire, facts);
     }
-    let shards = u64::from(join.shards);
+    let shards = u64::from(join.parts());
     // As equal as can be: so many are longer by one.
     let (each, longer) = (facts.params / shards, facts.params % shards);
     let of = |shards: u64, len: u64| shards as f64 * numbers(join.wire, len as f64);

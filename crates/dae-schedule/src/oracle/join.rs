@@ -177,7 +177,11 @@ impl Around {
         self.now = self.now.max(end);
         let round = child.clock;
         child.clock += 1;
-        let stands = if let Motion::Value(to) = &motion { Some(to.clone()) } else { None };
+        let elastic = matches!(self.join.outer, Outer::Elastic(_));
+        let before = elastic.then(|| child.own.clone());
+        if let Motion::Value(to) = &motion {
+            child.own.clone_from(to);
+        }
         // It does not know yet whether it is late: what is sent is gone, and what is kept is kept.
         if self.join.wire.loses() {
             for part in self.centre.parts() {
@@ -189,12 +193,13 @@ impl Around {
         let old = matches!(self.join.stale, Stale::Drop(tau) if age > u64::from(tau));
         if (late || old) && !mutated!(LateKept) {
             child.state = State::Idle;
+            // An elastic child is where the centre knows it to be; any other keeps its own, whatever is taken up of it.
+            if let Some(before) = before {
+                child.own = before;
+            }
             let (centre, time) = (self.id, self.now);
             world.log.push(Push { centre, worker: index, round, read, applied: None, time });
             return;
-        }
-        if let Some(stands) = stands {
-            child.own = stands;
         }
         let samples = weight;
         if self.join.weight == Weight::Equal && weight > 0.0 {

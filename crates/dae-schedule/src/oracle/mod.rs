@@ -60,7 +60,8 @@
 //! - With `frag P`, fragment i of the parameters (in order, equally long) is due after (i + 1) h/P inner rounds of h.
 //! - With `replay` a run follows the pushes of another one: a child begins where the version is the one it had pulled, an
 //!   update fires once all that went into it have come.
-//! - A child's weight is its samples. A child without any, at the end of the data, does no step and has no vote.
+//! - A child's weight is its samples. A child without any, at the end of the data, does no step and has no vote;
+//!   with `frag`, none in a round in which it has none.
 
 #[macro_use]
 mod mutant;

@@ -1,7 +1,7 @@
 //! What a group that is a child of a join goes by.
 
 use super::Seat;
-use crate::centre::Residual;
+use crate::centre::{Residual, Turns};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,8 +12,12 @@ pub struct Child {
     pub index: usize,
     /// Steps in a round.
     pub period: u64,
-    /// Rounds done before this process took the run up.
-    pub rounds: u64,
+    /// Steps done before this process took the run up.
+    pub steps: u64,
+    /// When fragments are due, where they travel by themselves.
+    pub turns: Option<Turns>,
+    /// The share of its own that it keeps of what it pulls.
+    pub mix: f32,
     /// With `step raw`, each rank's slice of what has come together in this round.
     raw: Option<Vec<Mutex<Vec<f32>>>>,
     /// What a lossy wire has kept back of its pushes.
@@ -30,7 +34,9 @@ impl Child {
         Self {
             index,
             period,
-            rounds: steps.div_ceil(period),
+            steps,
+            turns: None,
+            mix: 0.0,
             raw: raw.then(|| slices.iter().map(|slice| Mutex::new(vec![0.0; slice.len()])).collect()),
             residual: None,
             seats: slices.iter().map(|_| Mutex::new(None)).collect(),
@@ -42,6 +48,11 @@ impl Child {
     /// The same child, which pushes over a lossy wire that has kept this back.
     pub fn keeping(self, residual: Residual) -> Self {
         Self { residual: Some(Mutex::new(residual)), ..self }
+    }
+
+    /// Whether it stands elsewhere than the centre when it begins a round.
+    pub(super) fn stands_apart(&self) -> bool {
+        self.turns.is_some() || self.mix != 0.0
     }
 
     /// What a lossy wire has kept back, for as long as it is held.

@@ -19,6 +19,9 @@ pub struct ChildState {
     /// What a lossy wire has kept back; what came from another node has it at the end of its buffers.
     #[serde(skip)]
     kept: Option<Vec<f32>>,
+    /// Whether it is more than what the centre and the optimizer are: where the child stands.
+    #[serde(skip)]
+    apart: bool,
 }
 
 #[derive(Debug)]
@@ -39,16 +42,21 @@ impl ChildState {
         let kept = child.and_then(Child::residual).map(|residual| residual.kept().to_vec());
         let scale = snapshot.scale();
         let scale = (scale != Scale::UNKNOWN).then(|| scale.to_number());
-        Self { steps: snapshot.step, scale, held: Held::Here(snapshot), kept }
+        let apart = child.is_some_and(Child::stands_apart);
+        Self { steps: snapshot.step, scale, held: Held::Here(snapshot), kept, apart }
     }
 
-    /// The optimizer's flat buffers, in the order of its state names, and what a lossy wire has kept back.
+    /// The optimizer's flat buffers, in the order of its state names, what a lossy wire has kept back, and where the child
+    /// stands if that is not the centre.
     pub fn state(&self) -> Vec<&[f32]> {
         let mut state = match &self.held {
             Held::Here(snapshot) => snapshot.state(),
             Held::There(state) => state.iter().map(Vec::as_slice).collect(),
         };
         state.extend(self.kept.as_deref());
+        if let (true, Held::Here(snapshot)) = (self.apart, &self.held) {
+            state.push(snapshot.params());
+        }
         state
     }
 }

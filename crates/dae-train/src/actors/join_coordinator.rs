@@ -6,7 +6,7 @@ use super::outpost::{ChildEnd, Enter, Verdict};
 use super::parameter_server::{Shown, Task};
 use super::told::Told;
 use super::{ChildState, End, Ended, Note, Outpost, ParameterServer, Recorder, StepRecord, Stop, Train};
-use crate::centre::{Arrival, Ledger, Order};
+use crate::centre::{Arrival, Ledger, Order, Turns};
 use crate::topology::LearningRate;
 use dae_actor::{Accepts, Actor, ActorRef, AskError, Body, Context, Handler, Message, Remote, ReplyTo};
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,8 @@ pub struct JoinFacts {
     pub workers: usize,
     /// How long those who need not compute may take to answer.
     pub stall: Duration,
+    /// When fragments are due, where they travel by themselves.
+    pub turns: Option<Turns>,
 }
 
 impl JoinFacts {
@@ -74,6 +76,8 @@ pub struct JoinCoordinator {
     /// When each child pushed, while it waits.
     pushed: Vec<Option<Instant>>,
     copying: Option<Copying>,
+    /// Fragments have begun to take turns.
+    streams: bool,
     ends: Vec<Option<Ended>>,
     left: Vec<Option<Arc<ChildState>>>,
     /// All children have ended, and all they pushed is taken up.
@@ -100,6 +104,7 @@ impl JoinCoordinator {
             loss: None,
             pushed: none_of(&children),
             copying: None,
+            streams: false,
             ends: none_of(&children),
             left: none_of(&children),
             concluded: false,
@@ -115,6 +120,7 @@ impl JoinCoordinator {
 
     fn perform(&mut self, orders: Vec<Order>, context: &mut Context<'_, Self>) {
         self.told.taken(self.ledger.taken());
+        let mut begun = vec![];
         for order in orders {
             if self.failed.is_some() {
                 return;
@@ -125,7 +131,10 @@ impl JoinCoordinator {
                         self.ledger.tally_mut().waited(child, since.elapsed());
                     }
                     let copy = self.copying.as_mut().is_some_and(|copying| copying.ask(child));
-                    self.order(|| Task::Serve { child, round, copy });
+                    match self.facts.turns {
+                        None => self.order(|| Task::Serve { child, round, copy }),
+                        Some(_) => begun.push((child, round, copy)),
+                    }
                 }
                 Order::Fire { version, given } => self.fire(version, &given),
                 Order::Drop { child, .. } => self.order(|| Task::Forget { child }),
@@ -137,13 +146,38 @@ impl JoinCoordinator {
                 }
             }
         }
+        if let (Some(turns), false) = (self.facts.turns, begun.is_empty()) {
+            self.go_ahead(turns, &begun);
+        }
+    }
+
+    /// Begins a round in which fragments take turns. Who takes part in it is known, so all servers are told at once what
+    /// they are to do when its pushes have come.
+    fn go_ahead(&mut self, turns: Turns, begun: &[(usize, u64, bool)]) {
+        let first = !std::mem::replace(&mut self.streams, true);
+        for &(child, round, copy) in begun.iter().filter(|_| first) {
+            self.order(|| Task::Lend { child });
+            // It had pushed the last fragment, and not taken it up.
+            if let (Some(last), true) = (self.servers.last().cloned(), round > 0 && turns.delay > 0) {
+                self.tell(&last, Task::Serve { child, round, copy });
+            }
+        }
+        let given: Vec<_> = begun.iter().map(|(child, ..)| *child).collect();
+        self.order(|| Task::Fire { rate: 1.0, given: given.clone() });
+        for &(child, round, copy) in begun {
+            self.order(|| Task::Serve { child, round, copy });
+            self.note(child, Note::Round { round, copy });
+        }
     }
 
     fn fire(&mut self, version: u64, given: &[Arrival]) {
         let factor = self.facts.factor(version);
         let rate = if self.facts.outer { factor } else { 1.0 };
         let children: Vec<_> = given.iter().map(|each| each.child).collect();
-        self.order(|| Task::Fire { rate, given: children.clone() });
+        // Where fragments take turns they have moved, or will once the last push is there.
+        if self.facts.turns.is_none() {
+            self.order(|| Task::Fire { rate, given: children.clone() });
+        }
         let samples: u64 = given.iter().map(|each| each.samples).sum();
         let loss = given.iter().map(|each| each.loss).sum::<f64>() / samples as f64;
         self.samples += samples;
@@ -159,11 +193,15 @@ impl JoinCoordinator {
     /// Orders all shards alike.
     fn order(&mut self, task: impl Fn() -> Task) {
         for server in self.servers.clone() {
-            if let Err(e) = server.tell(task()) {
-                let status = server.status();
-                let cause = status.latest_cause().unwrap_or_else(|| e.to_string());
-                return self.fail(format!("{}: {cause}", status.name()), None);
-            }
+            self.tell(&server, task());
+        }
+    }
+
+    fn tell(&mut self, server: &ActorRef<ParameterServer>, task: Task) {
+        if let Err(e) = server.tell(task) {
+            let status = server.status();
+            let cause = status.latest_cause().unwrap_or_else(|| e.to_string());
+            self.fail(format!("{}: {cause}", status.name()), None);
         }
     }
 

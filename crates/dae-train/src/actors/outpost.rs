@@ -179,7 +179,7 @@ impl Handler<Note> for Outpost {
     fn handle(&mut self, note: Note, _: &mut Context<'_, Self>) {
         match note {
             Note::Over(cause) => self.over(cause),
-            Note::Part(_) | Note::Leave => self.note(note),
+            Note::Part(_) | Note::Round { .. } | Note::Leave => self.note(note),
         }
     }
 }

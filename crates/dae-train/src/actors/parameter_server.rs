@@ -41,7 +41,12 @@ pub enum Task {
         /// The child.
         child: usize,
     },
-    /// Hand the shard to a child that begins a round.
+    /// Know that a child has what the shard is now.
+    Lend {
+        /// The child.
+        child: usize,
+    },
+    /// Hand the shard to a child that begins a round, or takes the fragment up.
     Serve {
         /// The child.
         child: usize,
@@ -112,7 +117,7 @@ impl ParameterServer {
             let there = match &task {
                 Task::Fire { given, .. } => given.iter().all(|child| self.waiting.contains_key(child)),
                 Task::Forget { child } => self.waiting.contains_key(child),
-                Task::Serve { .. } | Task::Show(_) => true,
+                Task::Lend { .. } | Task::Serve { .. } | Task::Show(_) => true,
             };
             if !there {
                 return self.tasks.push_front(task);
@@ -128,6 +133,7 @@ impl ParameterServer {
                 self.shard.update(rate, given);
             }
             Task::Forget { child } => drop(self.settled(child)),
+            Task::Lend { child } => self.lend(child),
             Task::Serve { child, round, copy } => self.serve(child, round, copy),
             Task::Show(to) => to.send(Shown {
                 params: self.shard.x().to_vec(),
@@ -148,10 +154,14 @@ impl ParameterServer {
         Some(Contribution { child, read, from, motion, samples })
     }
 
+    fn lend(&mut self, child: usize) {
+        self.pulled[child] = Some((self.shard.version(), self.shard.x().clone()));
+    }
+
     fn serve(&mut self, child: usize, round: u64, copy: bool) {
-        let (x, version) = (self.shard.x().clone(), self.shard.version());
+        self.lend(child);
+        let (x, version) = (self.shard.x(), self.shard.version());
         let numbers = self.shard.own(child).map_or_else(|| x.clone(), |own| Arc::new(own.to_vec()));
-        self.pulled[child] = Some((version, x));
         let (shard, finite) = (self.index, self.shard.finite());
         self.children[child].tell(Note::Part(Part { shard, version, round, copy, finite, numbers }));
     }

@@ -6,6 +6,7 @@
 //! | `shard` | [`Shard`]: a slice of the centre's parameters with its outer optimizer, and the update that moves it |
 //! | `contribution` | [`Contribution`]: what a child hands a shard, and what lateness costs it |
 //! | `residual` | [`Residual`]: what a lossy wire has not brought to the centre yet |
+//! | `turns` | [`Turns`]: when the fragments of a join are due |
 //! | `tally` | [`Tally`]: how stale contributions were, and how long children waited |
 //!
 //! What an update is, is written in `dae_schedule::oracle`, and the arithmetic is the same here, to the bit. An update
@@ -16,12 +17,14 @@ mod ledger;
 mod residual;
 mod shard;
 mod tally;
+mod turns;
 
 pub use contribution::{Contribution, Motion};
 pub use ledger::{Arrival, Ledger, Order, Taken};
 pub use residual::Residual;
 pub use shard::{Shard, cut};
 pub use tally::{ChildTally, Tally};
+pub use turns::{Turn, Turns};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

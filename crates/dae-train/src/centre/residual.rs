@@ -9,20 +9,30 @@ use std::ops::Range;
 pub struct Residual {
     codec: Codec,
     kept: Vec<f32>,
+    /// The centre as the child pulled it last, which its way is measured from.
+    from: Vec<f32>,
 }
 
 impl Residual {
-    /// Of a child that pushes in this codec and has kept these numbers, one for each parameter.
-    pub fn new(codec: Codec, kept: Vec<f32>) -> Self {
-        Self { codec, kept }
+    /// Of a child that pushes in this codec, has kept these numbers, and begins from this centre.
+    pub fn new(codec: Codec, kept: Vec<f32>, from: Vec<f32>) -> Self {
+        Self { codec, kept, from }
     }
 
-    /// Writes a shard's part of a push: the way gone from `from`, where the child began, or its raw gradient.
+    /// Notes what the child has pulled, from this place on.
     ///
     /// # Panics
-    /// If the part is not as long as `motion` and, where it is a value, `from`.
-    pub fn encode(&mut self, part: Range<usize>, from: &[f32], motion: &Motion) -> Vec<u8> {
-        let (kept, mut bytes) = (&mut self.kept[part], Vec::new());
+    /// If there are no parameters there.
+    pub fn pulled(&mut self, at: usize, numbers: &[f32]) {
+        self.from[at..at + numbers.len()].copy_from_slice(numbers);
+    }
+
+    /// Writes a part of a push: the way gone from where the child began, or its raw gradient.
+    ///
+    /// # Panics
+    /// If `motion` is not as long as the part.
+    pub fn encode(&mut self, part: Range<usize>, motion: &Motion) -> Vec<u8> {
+        let (from, kept, mut bytes) = (&self.from[part.clone()], &mut self.kept[part], Vec::new());
         match motion {
             Motion::Raw(sum) => self.codec.encode(sum, kept, &mut bytes),
             Motion::Value(to) => {
@@ -66,9 +76,10 @@ mod tests {
     #[test]
     fn what_is_lost_of_one_push_comes_with_the_next() {
         // Only the larger of the two is sent.
-        let mut residual = Residual::new(Codec::TopK(0.5), vec![0.0; 2]);
+        let mut residual = Residual::new(Codec::TopK(0.5), vec![0.0; 2], vec![0.0; 2]);
+        residual.pulled(0, &[1.0, 1.0]);
         let mut push = |to: [f32; 2]| {
-            let bytes = residual.encode(0..2, &[1.0, 1.0], &Motion::Value(to.to_vec()));
+            let bytes = residual.encode(0..2, &Motion::Value(to.to_vec()));
             let motion = Motion::decode(Codec::TopK(0.5), &bytes, false, &[1.0, 1.0]).unwrap();
             (motion.numbers().to_vec(), residual.kept().to_vec())
         };
@@ -83,13 +94,13 @@ mod tests {
             codec in prop::sample::select(&CODECS[..]),
         ) {
             // In two shards, of which each keeps its own.
-            let mut residual = Residual::new(codec, vec![0.0; 7]);
+            let mut residual = Residual::new(codec, vec![0.0; 7], vec![0.0; 7]);
             let mut before = vec![0.0; 7];
             for sum in sums {
                 let mut came: Vec<f32> = Vec::new();
                 for part in [0..3, 3..7] {
                     let motion = Motion::Raw(sum[part.clone()].to_vec());
-                    let bytes = residual.encode(part.clone(), &[], &motion);
+                    let bytes = residual.encode(part.clone(), &motion);
                     let zeros = vec![0.0; part.len()];
                     came.extend(Motion::decode(codec, &bytes, true, &zeros).unwrap().numbers());
                 }

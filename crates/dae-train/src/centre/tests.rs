@@ -88,7 +88,7 @@ impl<'a> World<'a> {
             Wire::TopK(fraction) => Codec::TopK(fraction),
             _ => Codec::F32,
         };
-        let residual = Residual::new(codec, vec![0.0; PARAMETERS]);
+        let residual = Residual::new(codec, vec![0.0; PARAMETERS], vec![0.0; PARAMETERS]);
         let state = vec![vec![0.0; PARAMETERS]; states];
         let child = |_| Child { steps: 0, state: state.clone(), residual: residual.clone(), flight: None };
         let mut world = Self {
@@ -133,12 +133,13 @@ impl<'a> World<'a> {
         for (slice, from) in self.slices.iter().zip(&flight.from).filter(|_| codec.loses()) {
             let to = flight.to[slice.clone()].to_vec();
             let motion = if raw { Motion::Raw(to) } else { Motion::Value(to) };
-            let bytes = residual.encode(slice.clone(), from, &motion);
+            residual.pulled(slice.start, from);
+            let bytes = residual.encode(slice.clone(), &motion);
             let read = Motion::decode(codec, &bytes, raw, from).unwrap();
             flight.to[slice.clone()].copy_from_slice(read.numbers());
         }
         if self.forgets {
-            *residual = Residual::new(codec, vec![0.0; PARAMETERS]);
+            *residual = Residual::new(codec, vec![0.0; PARAMETERS], vec![0.0; PARAMETERS]);
         }
     }
 

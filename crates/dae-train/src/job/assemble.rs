@@ -33,15 +33,15 @@ pub(super) fn group(
     Arc::new(Group { means, peers, ..facts(plan, backend, dataset, arena, taken_up, length, across) })
 }
 
-/// The same for a child of the join that has done so many steps, on the node of this name if there are several, and whose
-/// lossy wire, if it has one, keeps this back. The positions of a step are dealt over the workers of all children.
+/// The same for a child of the join that has done so many steps, on the node of this name if there are several, and which
+/// keeps this back if its wire is lossy. The positions of a step are dealt over the workers of all children.
 pub(super) fn child(
     plan: &Plan,
     backend: Arc<dyn Backend>,
     dataset: &dyn Dataset,
     index: usize,
     steps: u64,
-    kept: Option<Vec<f32>>,
+    residual: Option<Residual>,
     node: &str,
 ) -> Arc<Group> {
     let local = plan.workers() / plan.children();
@@ -50,8 +50,9 @@ pub(super) fn child(
     let own = child_steps(plan, dataset.len(), index);
     let slices: Vec<_> = (0..local).map(|rank| arena.slice_of(rank)).collect();
     let mut child = Child::new(index, plan.period(), steps, plan.optimizer().is_none(), &slices);
-    if let Some(kept) = kept {
-        child = child.keeping(Residual::new(plan.push_codec(), kept));
+    (child.turns, child.mix) = (plan.turns(), plan.join().map_or(0.0, |join| join.mix));
+    if let Some(residual) = residual {
+        child = child.keeping(residual);
     }
     let (taken_up, across) = (TakenUp::default(), Across { names: vec![node.into()], ..Across::alone() });
     let facts = facts(plan, backend, dataset, arena, taken_up, (own, samples), across);

@@ -5,7 +5,7 @@ use super::assemble::{child, child_steps};
 use super::{Across, JobError};
 use crate::actors::{Group, JoinFacts, TakenUp};
 use crate::backend::Backend;
-use crate::centre::{Ledger, Shard, cut};
+use crate::centre::{Ledger, Residual, Shard, cut};
 use crate::checkpoint::ChildMeta;
 use crate::data::Dataset;
 use crate::optimizer::Rule;
@@ -88,11 +88,14 @@ impl JoinParts {
             let name = names.get(index).filter(|_| apart).map_or("", String::as_str);
             let states = plan.optimizer().map_or(0, |optimizer| Rule::new(optimizer).state_names().len());
             let (state, more) = from.state[plan.buffers_of(index)].split_at(states);
-            let kept = more.first().filter(|_| plan.push_codec().loses());
-            let group = child(plan, backend.clone(), dataset, index, steps, kept.cloned(), name);
+            let codec = plan.push_codec();
+            let kept = more.first().filter(|_| codec.loses());
+            let residual = kept.map(|kept| Residual::new(codec, kept.clone(), from.params.to_vec()));
+            let stands = more.last().filter(|_| stood.is_some() && plan.stands_apart());
+            let group = child(plan, backend.clone(), dataset, index, steps, residual, name);
             let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
             let scale = stood.and_then(|child| child.scale).map_or(Scale::UNKNOWN, Scale::from_number);
-            group.arena.load(steps, from.params, &state, scale)?;
+            group.arena.load(steps, stands.map_or(from.params, Vec::as_slice), &state, scale)?;
             Ok(Local { index, group, steps })
         };
         let here = own.map(group).collect::<Result<_, JobError>>()?;
@@ -104,7 +107,7 @@ impl JoinParts {
             here,
             centre: (node == 0).then(|| centre(plan, join, dataset.len(), from)),
             first_ranks: (0..plan.children()).map(|child| child * workers).collect(),
-            slices: cut(len, join.shards as usize).collect(),
+            slices: cut(len, join.parts() as usize).collect(),
             away: away.transpose()?,
         })
     }
@@ -123,7 +126,7 @@ fn centre(plan: &Plan, join: &Join, samples: usize, from: &Standing<'_>) -> Cent
             .collect(),
         _ => vec![],
     };
-    let shards = cut(params.len(), join.shards as usize).map(|slice| {
+    let shards = cut(params.len(), join.parts() as usize).map(|slice| {
         let outer = outer.iter().map(|buffer| buffer[slice.clone()].to_vec()).collect();
         let own = own.iter().map(|buffer| buffer[slice.clone()].to_vec()).collect();
         Shard::new(join, at.step, params[slice].to_vec(), outer, own)
@@ -147,6 +150,7 @@ fn centre(plan: &Plan, join: &Join, samples: usize, from: &Standing<'_>) -> Cent
             version: at.step,
             workers: plan.workers(),
             stall: Duration::from_secs(plan.topology().job.stall_timeout_s),
+            turns: plan.turns(),
         },
     }
 }
@@ -156,7 +160,7 @@ fn limits(plan: &Plan, join: &Join, len: usize) -> Result<PeerLimits, JobError> 
     let limits = PeerLimits::default();
     let inner = plan.buffers_of(0).len() as u64;
     let (bytes, most) = (len as u64 * 4, limits.frame.total_bytes.saturating_sub(FIELDS));
-    let longest = len.div_ceil(join.shards as usize);
+    let longest = len.div_ceil(join.parts() as usize);
     // Of `topk` each number that is pushed has its place with it, so it may be more than what is pulled.
     let pushed = plan.push_codec().encoded_len(longest) as u64;
     let shard = pushed.max(4 * longest as u64);
@@ -164,7 +168,7 @@ fn limits(plan: &Plan, join: &Join, len: usize) -> Result<PeerLimits, JobError> 
         return Err(JobError::TooLargeToTravel { state: inner * bytes, shard, most });
     }
     let all =
-        usize::try_from(2 * (inner * bytes + u64::from(join.shards) * shard) + FIELDS).unwrap_or(usize::MAX);
+        usize::try_from(2 * (inner * bytes + u64::from(join.parts()) * shard) + FIELDS).unwrap_or(usize::MAX);
     Ok(PeerLimits { held_bytes: all.max(limits.held_bytes), ..limits })
 }
 

@@ -109,8 +109,8 @@ fn around(
     let mut servers = vec![];
     for (index, shard) in shards.into_iter().enumerate() {
         let (mut shard, ears, rounds) = (Some(shard), ears.clone(), rounds.clone());
-        // For each child a push and two tasks, and a few tasks of its own.
-        let spawn = Spawn::named(server_name(index)).own_thread().mailbox(4 * count + 16);
+        // For each child a push and two tasks, of two rounds, and a few tasks of its own.
+        let spawn = Spawn::named(server_name(index)).own_thread().mailbox(6 * count + 16);
         let server = system.start(spawn, move || {
             // No restart: what it held is gone with it.
             let shard = shard.take().expect("a parameter server is made once");

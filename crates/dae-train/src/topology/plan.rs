@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::document::Topology;
 use super::learning_rate::LearningRate;
 use super::marks::Marks;
-use crate::centre::Shard;
+use crate::centre::{Shard, Turns};
 use crate::optimizer::Rule;
 
 /// What a checkpoint calls the thin matrices of low rank.
@@ -161,6 +161,18 @@ impl Plan {
         self.join().map_or(Codec::F32, |join| codec(join.wire))
     }
 
+    /// When the fragments of a join are due, where they travel by themselves.
+    pub fn turns(&self) -> Option<Turns> {
+        let join = self.join().filter(|join| join.streams())?;
+        let fragments = u64::from(join.frag);
+        Some(Turns { fragments, apart: self.period() / fragments, delay: join.delay.into() })
+    }
+
+    /// Whether the children of a join begin rounds elsewhere than where the centre is, and know that themselves.
+    pub fn stands_apart(&self) -> bool {
+        self.join().is_some_and(|join| join.streams() || join.mix != 0.0)
+    }
+
     /// The names of the flat buffers that a checkpoint holds besides the parameters: those of the state, and what the nodes
     /// keep back.
     pub fn buffers(&self) -> Vec<String> {
@@ -184,7 +196,7 @@ impl Plan {
         let inner = self.optimizer().map(Rule::new).map_or(&[][..], |rule| rule.state_names());
         let Some(join) = self.join() else { return inner.iter().map(|&name| name.into()).collect() };
         let kept = self.push_codec().loses().then_some("kept");
-        let own = matches!(join.outer, Outer::Elastic(_)).then_some("own");
+        let own = (self.stands_apart() || matches!(join.outer, Outer::Elastic(_))).then_some("own");
         let outer = Shard::rule(join).state_names().iter().map(|name| format!("outer_{name}"));
         let names = || inner.iter().copied().chain(kept).chain(own);
         let child = |child| names().map(move |name| format!("child{child}_{name}"));

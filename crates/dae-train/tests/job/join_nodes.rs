@@ -51,6 +51,7 @@ fn words_that_wait_for_all_are_those_of_one_node_to_the_bit() {
         "split 2 order=exact | step adam(0.01) | every 3 | join 2 @ weight=equal",
         "split 2 | step adamw(1e-2) | every 4 | join 3 @ outer=nesterov(0.7,0.5) wire=int8 shards=2",
         "step raw | join 2 @ outer=adam(1e-2) wire=topk(0.1)",
+        "split 2 | step adamw(1e-2) | every 6 | join 3 @ outer=nesterov(0.5,0.5) frag=3 delay=1 mix=0.5 wire=int8",
     ] {
         let (apart, together) = both(word);
         // Ends in the middle of a step, and mostly of a round.
@@ -117,6 +118,7 @@ fn stopping_and_going_on_changes_no_bit_of_a_word_that_waits() {
         "step raw | every 2 | join 2 @ outer=adam(0.01)",
         "step adam(0.01) | every 3 | join 3 @ outer=nesterov(0.7,0.5) wire=topk(0.1) shards=2",
         "step raw | every 2 | join 2 @ outer=adam(0.01) wire=f16",
+        "step adam(0.01) | every 4 | join 2 @ outer=nesterov(0.5,0.5) frag=2 delay=1 mix=0.5 wire=int8",
     ] {
         let (apart, together) = both(word);
         let (apart, together) = (apart.steps(120), together.steps(120));

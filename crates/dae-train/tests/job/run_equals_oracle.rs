@@ -9,7 +9,7 @@ use crate::linear::{Act, Linear};
 use crate::rig::{FEATURES, Folder, Ran, Rig, plan, topology};
 use dae_schedule::oracle::Push;
 use dae_schedule::testing::word_that_runs;
-use dae_schedule::{GItem, MItem, Order, Word};
+use dae_schedule::{GItem, Join, MItem, Order, Word};
 use dae_train::data::uniform;
 use dae_train::job::JobHandle;
 use dae_train::topology::Topology;
@@ -64,9 +64,8 @@ impl Case {
         self.word.model().iter().all(|item| !matches!(item, MItem::Join(join) if join.terms().k < join.n))
     }
 
-    /// Whether its children push over a wire that loses something.
-    fn coded(&self) -> bool {
-        self.word.model().iter().any(|item| matches!(item, MItem::Join(join) if join.wire.loses()))
+    fn join(&self) -> Option<&Join> {
+        self.word.model().iter().find_map(|item| if let MItem::Join(join) = item { Some(join) } else { None })
     }
 
     fn exact(&self) -> bool {
@@ -94,6 +93,8 @@ struct Seen {
     waiting: usize,
     exact: usize,
     coded: usize,
+    streams: usize,
+    mixes: usize,
     free: usize,
     pushes: usize,
     stale: usize,
@@ -102,7 +103,10 @@ struct Seen {
 
 /// Holds what a run came to against the oracle.
 fn holds(case: &Case, topology: &Topology, ran: &Ran, seen: &mut Seen) {
-    seen.coded += usize::from(case.coded());
+    let has = |is: fn(&Join) -> bool| usize::from(case.join().is_some_and(is));
+    seen.coded += has(|join| join.wire.loses());
+    seen.streams += has(Join::streams);
+    seen.mixes += has(|join| join.mix != 0.0);
     if case.waits() {
         (seen.waiting, seen.exact) = (seen.waiting + 1, seen.exact + usize::from(case.exact()));
         let truth = interpreted(topology, None);
@@ -149,7 +153,7 @@ fn every_word_comes_to_the_bits_of_the_oracle() {
     let seen = seen.into_inner();
     println!("{seen:?}");
     assert!(seen.waiting + seen.free >= 200, "{seen:?}");
-    assert!(seen.coded > 25, "{seen:?}");
+    assert!(seen.coded > 25 && seen.streams > 5 && seen.mixes > 20, "{seen:?}");
     assert!(seen.exact > 40 && seen.free > 30 && seen.stale > 100 && seen.dropped > 5, "{seen:?}");
 }
 
