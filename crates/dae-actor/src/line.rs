@@ -9,7 +9,7 @@ use dae_net::Frame;
 use std::collections::HashMap;
 use std::mem;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use tokio::sync::{Notify, oneshot, watch};
@@ -29,6 +29,8 @@ pub(crate) struct Line {
     ended: watch::Sender<Option<String>>,
     /// Bytes of the far side's messages that are not handled yet.
     pub(crate) held: AtomicUsize,
+    /// Bytes of the parts that lay beside this side's messages and answers.
+    pub(crate) bulk: AtomicU64,
     /// The far side's messages that were told and could not be handed over.
     pub(crate) lost: AtomicU64,
 }
@@ -90,6 +92,7 @@ impl Line {
             closing: watch::Sender::new(None),
             ended: watch::Sender::new(None),
             held: AtomicUsize::new(0),
+            bulk: AtomicU64::new(0),
             lost: AtomicU64::new(0),
         })
     }
@@ -218,6 +221,8 @@ impl Line {
     }
 
     fn push<'a>(&self, state: &'a mut State, frame: Frame) -> &'a mut Queue {
+        let parts: usize = frame.parts.iter().map(Vec::len).sum();
+        self.bulk.fetch_add(parts as u64, Ordering::Relaxed);
         state.queue.bytes += wire::weight(&frame);
         state.queue.frames.push(frame);
         self.to_write.notify_one();

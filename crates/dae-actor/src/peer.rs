@@ -6,6 +6,7 @@ use crate::there::There;
 use crate::{ActorRef, PeerLimits, Registry, Remote, reader, writer};
 use dae_net::{Link, PeerInfo};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How long the writing of what is queued may take once a link is closed knowingly.
@@ -51,6 +52,12 @@ impl Peer {
     /// Who the far side proved to be.
     pub fn info(&self) -> &PeerInfo {
         &self.info
+    }
+
+    /// Bytes of the raw parts ([`Body::take_parts`](crate::Body::take_parts)) beside all that this side has sent, or will once it
+    /// is written.
+    pub fn bulk_bytes(&self) -> u64 {
+        self.line.bulk.load(Ordering::Relaxed)
     }
 
     /// Waits until the link has ended, and says why.

@@ -26,7 +26,7 @@ fn a_good_word_is_shown() {
         format!("normal     {HYBRID}"),
         "workers    4".into(),
         "nodes      2".into(),
-        "runs       not yet: wire=int8".into(),
+        "runs       yes".into(),
         "ok".into(),
     ] {
         assert!(shown.lines().any(|each| each == line), "{line}: {shown}");

@@ -191,6 +191,16 @@ impl Join {
         }
     }
 
+    /// Whether fragments of it are due one after the other, or merged later than they are pushed.
+    pub fn streams(&self) -> bool {
+        self.frag > 1 || self.delay > 0
+    }
+
+    /// What the centre is cut into: fragments, where they travel by themselves, and shards otherwise.
+    pub fn parts(&self) -> u32 {
+        if self.streams() { self.frag } else { self.shards }
+    }
+
     /// Its synchronisation spelt out. By law M4 `ssp(0)` and a quorum of all are `bsp`.
     pub fn terms(&self) -> SyncTerms {
         let (k, slack, late) = match self.sync {

@@ -57,10 +57,7 @@ fn missing(item: &Item<'_>) -> Vec<(&'static str, &'static str, bool)> {
         ItemKind::Step(Some(step)) => vec![("zero", "`zero` beyond 1", step.zero > 1)],
         ItemKind::Model(Some(MItem::Join(join))) => vec![
             ("@", "`@rack`", join.place == Some(Place::Rack)),
-            ("wire", "a `wire` of a `join`", join.wire != Wire::F32),
-            ("frag", "`frag`", join.frag > 1),
-            ("delay", "`delay`", join.delay > 0),
-            ("mix", "`mix`", join.mix != 0.0),
+            ("wire", "this `wire` of a `join`", matches!(join.wire, Wire::Int4 | Wire::PowerSgd(_))),
             ("view", "`view=shard`", join.view != View::Whole),
         ],
         ItemKind::Model(Some(MItem::Gossip(gossip))) => {
@@ -84,11 +81,23 @@ fn around(item: &Item<'_>, inside: Inside) -> Vec<(&'static str, &'static str, b
     let Inside { hubs, raw, apart, coded } = inside;
     match &item.kind {
         ItemKind::Step(Some(step)) => vec![("zero", "`zero` around a `wire`", step.zero == 1 && coded)],
-        ItemKind::Model(Some(MItem::Join(join))) => vec![
-            ("", "a `join` around another, or around a `gossip`,", hubs > 1),
-            ("", "a `join` around a `split` over a cluster", apart),
-            ("outer", "`elastic` around `step raw`", raw && matches!(join.outer, Outer::Elastic(_))),
-        ],
+        ItemKind::Model(Some(MItem::Join(join))) => {
+            let elastic = matches!(join.outer, Outer::Elastic(_));
+            let streams = if join.frag > 1 { "frag" } else { "delay" };
+            let hurries = join.streams() && join.terms().k < join.n;
+            vec![
+                ("", "a `join` around another, or around a `gossip`,", hubs > 1),
+                ("", "a `join` around a `split` over a cluster", apart),
+                ("outer", "`elastic` around `step raw`", raw && elastic),
+                // It stays where it is, and the centre knows that from what it pushes.
+                (streams, "`frag` or `delay` of a `join` that does not wait for all", hurries),
+                (streams, "`frag` or `delay` of an `elastic` join", elastic && join.streams()),
+                (streams, "`frag` or `delay` around `step raw`", raw && join.streams()),
+                ("mix", "`mix` around `step raw`", raw && join.mix != 0.0),
+                ("mix", "`mix` of an `elastic` join", elastic && join.mix != 0.0),
+                ("wire", "a `wire` of an `elastic` join", elastic && join.wire.loses()),
+            ]
+        }
         ItemKind::Model(Some(MItem::Gossip(_))) => vec![
             ("", "a `gossip` around another, or around a `join`,", hubs > 1),
             ("", "a `gossip` around a `split` over a cluster", apart),

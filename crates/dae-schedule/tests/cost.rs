@@ -194,7 +194,26 @@ fn a_centre_with_one_link_is_where_it_jams_and_shards_help() {
     assert!(one.step_s >= jam && one.step_s < jam * 1.3, "{} {jam}", one.step_s);
     assert!(eight.step_s < one.step_s / 5.0, "{} {}", eight.step_s, one.step_s);
     assert!(one.idle_share > 0.99);
-    assert_eq!(one.traffic[0].busiest_bytes, 64.0 * 4.0 * 2_800_000.0);
+    // All but one, for a child is where the centre is.
+    assert_eq!(one.traffic[0].busiest_bytes, 63.0 * 4.0 * 2_800_000.0);
+}
+
+#[test]
+fn a_wire_of_a_join_packs_what_is_pushed_and_not_what_is_pulled() {
+    let bytes = |rest: &str| {
+        let cost =
+            of(&format!("step raw | join 3 @cluster outer=adam {rest}"), &model(), &Figures::default());
+        sent(&cost, "cluster")
+    };
+    let plain = 2.0 * 4.0 * 2_800_000.0;
+    for rest in ["", "shards=4", "sync=async"] {
+        assert_eq!(bytes(rest), 2.0 * plain, "{rest}");
+        assert_eq!(bytes(&format!("wire=bf16 {rest}")), 1.5 * plain, "{rest}");
+    }
+    // Two of the three children are on other nodes than the centre.
+    let int8 = |lengths: &[f64]| lengths.iter().map(|len| len + 4.0 * (len / 512.0).ceil()).sum::<f64>();
+    assert_eq!(bytes("wire=int8"), plain + 2.0 * int8(&[2_800_000.0]));
+    assert_eq!(bytes("wire=int8 shards=3"), plain + 2.0 * int8(&[933_333.0, 933_333.0, 933_334.0]));
 }
 
 #[test]

@@ -49,16 +49,17 @@ const NOT_YET: &[Example] = &[
     ("step sgd | gossip 2 | join 2", &[("S03", "join")]),
     ("step sgd | join 2 | gossip 2", &[("S03", "gossip")]),
     ("step raw | join 2 outer=elastic(.1)", &[("S03", "outer=elastic(.1)")]),
+    ("step adam | every 8 | join 2 @cluster wire=topk(.1) shards=2", &[]),
+    ("step adam | every 8 | join 2 outer=elastic(.1) wire=int8", &[("S03", "wire=int8")]),
+    ("step adam | every 8 | join 2 wire=powersgd(2)", &[("S03", "wire=powersgd(2)")]),
     (
-        "step adam | every 8 | join 2 frag=2 delay=1 mix=.5 wire=bf16 view=shard shards=2",
-        &[
-            ("S03", "frag=2"),
-            ("S03", "delay=1"),
-            ("S03", "mix=.5"),
-            ("S03", "wire=bf16"),
-            ("S03", "view=shard"),
-        ],
+        "step adam | every 8 | join 2 frag=2 delay=1 mix=.5 wire=int4 view=shard shards=2",
+        &[("S03", "wire=int4"), ("S03", "view=shard")],
     ),
+    ("step adam | every 8 | join 2 frag=2 delay=1 mix=.5 wire=int8", &[]),
+    ("step adam | every 8 | join 2 sync=async delay=1 mix=.5", &[("S03", "delay=1")]),
+    ("step raw | every 8 | join 2 frag=2 mix=.5 outer=adam", &[("S03", "frag=2"), ("S03", "mix=.5")]),
+    ("step adam | every 8 | join 2 frag=2 mix=.5 outer=elastic(.1)", &[("S03", "frag=2"), ("S03", "mix=.5")]),
     (
         "split 2 wire=int8 algo=ring bucket=4MiB overlap @rack | step adam zero=2",
         &[

@@ -175,6 +175,7 @@ fn bulk_travels_beside_the_message() {
         let slices = |by: u8| vec![vec![by; 300_000], vec![], (by..100 + by).collect()];
         let turned = log.ask(Turn { by: 3, slices: slices(0) }, SOON).await.unwrap();
         assert!(turned == Turn { by: 3, slices: slices(3) });
+        assert_eq!((pair.bert.bulk_bytes(), pair.anna.bulk_bytes()), (300_100, 300_100));
         let many = log.ask(Turn { by: 0, slices: vec![vec![]; 1025] }, SOON).await.map(drop);
         let why = "it has 1025 parts, and at most 1024 may travel (`Limits::parts`)".into();
         assert_eq!(many, Err(AskError::Refused { name: "log@bert".into(), why }));

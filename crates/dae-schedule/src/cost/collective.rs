@@ -163,8 +163,9 @@ impl Sum<'_> {
         // Stable: equals stay in order.
         expected.sort_by(|a, b| a.1.total_cmp(&b.1));
         let said = AllReduce::said(self.algo);
-        // What cannot be added packed is added by the owner of each part, who unpacks it.
-        let only = said.or(if self.wire.adds() { None } else { Some(AllReduce::Direct) });
+        // What is packed is added by the owner of each part, who unpacks it; low rank is numbers as any others.
+        let packed = self.wire.loses() && !matches!(self.wire, Wire::PowerSgd(_));
+        let only = said.or(packed.then_some(AllReduce::Direct));
         let algorithm = only.or(expected.first().map(|(way, _)| *way)).unwrap_or(AllReduce::Direct);
         let seconds = self.pieces * algorithm.seconds(p, piece, link);
         // One such sum on each machine of a child; where some share a machine, one for each machine's group.

@@ -9,8 +9,8 @@ use super::pace::Pace;
 use super::peers;
 use super::prediction::Staleness;
 use super::random::Random;
-use super::size::{Vector, packed};
-use super::star::{Seen, Star};
+use super::size::{Vector, pushed};
+use super::star::{Hop, Seen, Star};
 use super::straggler::Straggler;
 use crate::gossip::Gossip;
 use crate::gradient::Algo;
@@ -97,7 +97,7 @@ impl Process {
         facts: &Facts,
         ledger: &mut Ledger<'_>,
     ) -> f64 {
-        let (vector, pieces) = (Vector::plain(packed(join.wire, facts)), f64::from(join.frag));
+        let (vector, pieces) = (displacement(join, facts), f64::from(join.frag));
         let per_step = 1.0 / f64::from(self.period);
         let (algo, wire) = (Algo::Auto, join.wire);
         let seconds = Sum { item: name, level, vector, algo, wire, pieces, per_step }.enter(ledger);
@@ -114,28 +114,34 @@ impl Process {
         ledger: &mut Ledger<'_>,
         random: &mut Random,
     ) {
-        let (link, bytes) = (ledger.figures.links.of(level.place), packed(join.wire, facts));
+        let (link, bytes) = (ledger.figures.links.of(level.place), displacement(join, facts));
         let (children, shards, frag) = (f64::from(level.n), f64::from(join.shards), f64::from(join.frag));
         // Shards lie on machines of their own as long as there are any; each machine of a child sends its own part.
         let machines = f64::from((level.n / level.share).saturating_mul(level.inner_nodes));
         let lanes = if level.place.spans_nodes() { shards.min(machines) } else { shards };
-        let per_step = children * f64::from(level.instances) / f64::from(self.period);
+        // Between nodes, each shard is where one of the children is, for whom nothing travels.
+        let away = children - if level.place.spans_nodes() { 1.0 } else { 0.0 };
+        let per_step = away * f64::from(level.instances) / f64::from(self.period);
+        let own = f64::from(level.share) / level.slices(level.place);
         ledger.traffic(
             level.place,
-            per_step * 2.0 * bytes,
-            bytes / level.slices(level.place) * f64::from(level.share) / f64::from(self.period),
-            children * bytes / lanes / f64::from(self.period),
+            per_step * bytes.sum(),
+            bytes.reduce * own / f64::from(self.period),
+            away * bytes.reduce.max(bytes.gather) / lanes / f64::from(self.period),
             per_step * 2.0 * shards * frag,
         );
+        let hop = |bytes: f64| Hop {
+            centre_s: frag * link.message_s + bytes / lanes / link.bytes_per_s,
+            child_s: frag * link.message_s + bytes * own / link.bytes_per_s,
+        };
         let star = Star {
             n: level.n,
             terms: join.terms(),
             drop_above: if let Stale::Drop(most) = join.stale { Some(u64::from(most)) } else { None },
             child: &self.pace,
             marked: None,
-            centre_s: frag * link.message_s + bytes / lanes / link.bytes_per_s,
-            child_s: frag * link.message_s
-                + bytes * f64::from(level.share) / level.slices(level.place) / link.bytes_per_s,
+            push: hop(bytes.reduce),
+            pull: hop(bytes.gather),
             latency_s: frag * link.latency_s,
             update_s: outer_s(join, facts, ledger.figures.memory_bytes_per_s) / lanes,
             hidden_s: frag * f64::from(join.delay) * self.pace.inner_s(),
@@ -149,7 +155,8 @@ impl Process {
             seen = star.run(random);
             ledger.events += seen.events;
             // However long the simulation, nobody gets more than so many rounds ahead.
-            let alone = marked.mean() + (2.0 * (star.child_s + star.latency_s) - star.hidden_s).max(0.0);
+            let alone = marked.mean()
+                + (star.push.child_s + star.pull.child_s + 2.0 * star.latency_s - star.hidden_s).max(0.0);
             if join.terms().slack.is_some() && seen.pace.mean() < alone {
                 seen.pace = Pace::seen(vec![alone], seen.pace.busy * seen.pace.mean() / alone);
             }
@@ -211,6 +218,11 @@ impl Process {
 pub(crate) fn is_all_reduce(join: &Join) -> bool {
     let terms = join.terms();
     terms.k == join.n && terms.slack == Some(0) && join.shards == 1
+}
+
+/// Bytes of what each child pushes, and of what it pulls: the centre as it is.
+fn displacement(join: &Join, facts: &Facts) -> Vector {
+    Vector { reduce: pushed(join, facts), gather: 4.0 * facts.params as f64 }
 }
 
 /// The centre's pass over memory; a mean is what the sum has left behind.

@@ -16,15 +16,29 @@ pub(crate) struct Star<'a> {
     pub(crate) child: &'a Pace,
     /// The first child, if it is not as the others are.
     pub(crate) marked: Option<&'a Pace>,
-    /// Seconds on the centre's link for each push, and for each pull: those of several children follow one another.
-    pub(crate) centre_s: f64,
-    /// Seconds on a child's own link for each push or pull.
-    pub(crate) child_s: f64,
+    pub(crate) push: Hop,
+    pub(crate) pull: Hop,
     pub(crate) latency_s: f64,
     /// The centre's pass over memory for each update.
     pub(crate) update_s: f64,
     /// Seconds of push, wait and pull in which the child may go on.
     pub(crate) hidden_s: f64,
+}
+
+/// What a push or a pull takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Hop {
+    /// Seconds on the centre's link: those of several children follow one another.
+    pub(crate) centre_s: f64,
+    /// Seconds on the child's own link.
+    pub(crate) child_s: f64,
+}
+
+impl Hop {
+    /// Seconds on the child's link after those on the centre's.
+    fn rest_s(self) -> f64 {
+        (self.child_s - self.centre_s).max(0.0)
+    }
 }
 
 /// What was seen, after a warm-up.
@@ -160,13 +174,13 @@ impl<'a> Simulation<'a> {
     /// The centre sends what it has.
     fn pull(&mut self, now: f64, child: u32) {
         self.children[child as usize].pulled = self.version;
-        self.out_free = self.out_free.max(now) + self.star.centre_s;
+        self.out_free = self.out_free.max(now) + self.star.pull.centre_s;
     }
 
     /// A round begins when what was pulled has come; or before, as far as the child may go on without it.
     fn computes(&mut self, now: f64, child: u32, round: f64) {
         let star = self.star;
-        let came = self.out_free + (star.child_s - star.centre_s).max(0.0) + star.latency_s;
+        let came = self.out_free + star.pull.rest_s() + star.latency_s;
         let began = self.children[child as usize].pushed.max(came - star.hidden_s);
         self.at(now.max(began + round), Event::Push(child));
     }
@@ -174,8 +188,8 @@ impl<'a> Simulation<'a> {
     fn push(&mut self, now: f64, child: u32) {
         let star = self.star;
         self.children[child as usize].pushed = now;
-        self.in_free = self.in_free.max(now) + star.centre_s;
-        let landed = self.in_free + (star.child_s - star.centre_s).max(0.0) + star.latency_s;
+        self.in_free = self.in_free.max(now) + star.push.centre_s;
+        let landed = self.in_free + star.push.rest_s() + star.latency_s;
         self.at(landed, Event::Landed(child));
     }
 

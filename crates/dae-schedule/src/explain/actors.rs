@@ -87,7 +87,7 @@ fn of_model(item: &MItem, instances: u64) -> Option<Actor> {
             format!("sums the displacements of {} children; the centre is on all of them", join.n),
         )),
         MItem::Join(join) if join.n > 1 => {
-            let shards = u64::from(join.shards);
+            let shards = u64::from(join.parts());
             let place = if shards == 1 { "with the first child" } else { "spread over the children's nodes" };
             let does = format!("holds 1/{shards} of the centre for {} children", join.n);
             Some(Actor::new("parameter-server shard", instances * shards, place, does))

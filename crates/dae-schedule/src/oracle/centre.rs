@@ -57,7 +57,7 @@ impl Centre {
             Outer::Elastic(a) => Optimizer::sgd(a),
             Outer::Optimizer(optimizer) => optimizer,
         };
-        let parts = if join.frag > 1 { join.frag } else { join.shards };
+        let parts = join.parts();
         Self {
             x: x.to_vec(),
             version: 0,

@@ -177,20 +177,29 @@ impl Around {
         self.now = self.now.max(end);
         let round = child.clock;
         child.clock += 1;
+        let elastic = matches!(self.join.outer, Outer::Elastic(_));
+        let before = elastic.then(|| child.own.clone());
+        if let Motion::Value(to) = &motion {
+            child.own.clone_from(to);
+        }
+        // It does not know yet whether it is late: what is sent is gone, and what is kept is kept.
+        if self.join.wire.loses() {
+            for part in self.centre.parts() {
+                send(self.join.wire, &mut child.residual, part, &from, &mut motion);
+            }
+        }
         let age = version.saturating_sub(read);
         let late = self.terms.late == Late::Drop && age > 0;
         let old = matches!(self.join.stale, Stale::Drop(tau) if age > u64::from(tau));
         if (late || old) && !mutated!(LateKept) {
             child.state = State::Idle;
+            // An elastic child is where the centre knows it to be; any other keeps its own, whatever is taken up of it.
+            if let Some(before) = before {
+                child.own = before;
+            }
             let (centre, time) = (self.id, self.now);
             world.log.push(Push { centre, worker: index, round, read, applied: None, time });
             return;
-        }
-        if let Motion::Value(to) = &motion {
-            child.own.clone_from(to);
-        }
-        if self.join.wire != Wire::F32 {
-            send(self.join.wire, &mut child.residual, 0..from.len(), &from, &mut motion);
         }
         let samples = weight;
         if self.join.weight == Weight::Equal && weight > 0.0 {
@@ -271,7 +280,7 @@ pub(super) fn blend(mix: f32, own: &[f32], pulled: &[f32]) -> Vec<f32> {
         .collect()
 }
 
-/// Sends the displacement of a part of the parameters over a wire that loses some of it.
+/// Sends the displacement of a part of the parameters over a wire that loses some of it; the rest is as it was.
 pub(super) fn send(
     wire: Wire,
     residual: &mut Residual,
@@ -280,11 +289,15 @@ pub(super) fn send(
     motion: &mut Motion,
 ) {
     match motion {
-        Motion::Raw(sum) => *sum = residual.send(wire, part, sum),
+        Motion::Raw(sum) => {
+            let sent = residual.send(wire, part.clone(), &sum[part.clone()]);
+            sum[part].copy_from_slice(&sent);
+        }
         Motion::Value(to) => {
+            let (from, to) = (&from[part.clone()], &mut to[part.clone()]);
             let pseudo: Vec<f32> = from.iter().zip(&*to).map(|(from, to)| from - to).collect();
             let sent = residual.send(wire, part, &pseudo);
-            *to = from.iter().zip(sent).map(|(from, sent)| from - sent).collect();
+            to.iter_mut().zip(from).zip(sent).for_each(|((to, from), sent)| *to = from - sent);
         }
     }
 }

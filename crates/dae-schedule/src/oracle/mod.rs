@@ -50,7 +50,9 @@
 //! - **`scale=sum`** adds the displacements themselves; `mean` divides by their weights, and so at k = 1 does nothing.
 //! - An outer item that hands in **other parameters** than the last round left makes them a new version, which all
 //!   children start from; pushes under way are measured against it.
-//! - `view`, `shards`, `algo`, `bucket` and `overlap` change no numbers here: a pull is one instant.
+//! - `view`, `shards`, `algo`, `bucket` and `overlap` change no numbers here: a pull is one instant. But a `wire` that
+//!   loses something writes each shard by itself, and before it is known whether the push is late: what a dropped one
+//!   has sent is lost, and what it has kept is sent with the next.
 //! - `order=exact` on any `split` makes a step's grains one set, added as if rounded once; on a `split 1` too.
 //! - An `elastic` centre goes the share a of the way to the (mean of the) children that pushed; these go a of the way
 //!   to where it was, and start from there: they never pull.
@@ -58,7 +60,8 @@
 //! - With `frag P`, fragment i of the parameters (in order, equally long) is due after (i + 1) h/P inner rounds of h.
 //! - With `replay` a run follows the pushes of another one: a child begins where the version is the one it had pulled, an
 //!   update fires once all that went into it have come.
-//! - A child's weight is its samples. A child without any, at the end of the data, does no step and has no vote.
+//! - A child's weight is its samples. A child without any, at the end of the data, does no step and has no vote;
+//!   with `frag`, none in a round in which it has none.
 
 #[macro_use]
 mod mutant;

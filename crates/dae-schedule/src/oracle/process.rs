@@ -65,7 +65,7 @@ impl Process {
                 if let Some(reason) = super::join::refused(join, raw) {
                     return refuse(reason);
                 }
-                if join.frag == 1 && join.delay == 0 {
+                if !join.streams() {
                     let children = children(word, inner, index, join.n, x)?;
                     return Ok(Self::Join(Box::new(Around::new(*join, (inner, index), children, x))));
                 }

@@ -31,6 +31,8 @@ struct Child {
     now: f64,
     /// What went into each fragment since it was last due.
     weights: Vec<f64>,
+    /// What it has done in this round of the whole: one that does nothing in it has no vote, whatever it had before.
+    samples: f64,
 }
 
 #[derive(Default)]
@@ -65,6 +67,7 @@ impl Stream {
             residual: Residual::new(x.len()),
             now: 0.0,
             weights: vec![0.0; join.frag as usize],
+            samples: 0.0,
         };
         let children = children.into_iter().map(child).collect();
         let centre = Centre::new(&join, x);
@@ -78,7 +81,7 @@ impl Stream {
             self.travelling = None;
         }
         for child in &mut self.children {
-            child.now = child.now.max(start);
+            (child.now, child.samples) = (child.now.max(start), 0.0);
             if anew {
                 child.own = x.to_vec();
             }
@@ -92,6 +95,7 @@ impl Stream {
                 }
                 child.now = report.end;
                 child.weights.iter_mut().for_each(|weight| *weight += report.weight);
+                child.samples += report.weight;
                 (weight, loss) = (weight + report.weight, loss + report.loss);
             }
             self.rounds += 1;
@@ -126,29 +130,17 @@ impl Stream {
         let mut given = Vec::new();
         for (index, child) in self.children.iter_mut().enumerate() {
             let mut weight = std::mem::take(&mut child.weights[at]);
+            if child.samples == 0.0 {
+                weight = 0.0;
+            }
             if self.join.weight == Weight::Equal {
                 weight = weight.min(1.0);
             }
-            let mut own = Motion::Value(child.own[part.clone()].to_vec());
+            let (from, mut motion) = (self.centre.x.clone(), Motion::Value(child.own.clone()));
             if self.join.wire.loses() {
-                send(
-                    self.join.wire,
-                    &mut child.residual,
-                    part.clone(),
-                    &self.centre.x[part.clone()],
-                    &mut own,
-                );
+                send(self.join.wire, &mut child.residual, part.clone(), &from, &mut motion);
             }
-            let mut to = child.own.clone();
-            to[part.clone()].copy_from_slice(own.numbers());
-            let from = self.centre.x.clone();
-            given.push(Contribution {
-                child: index,
-                from,
-                motion: Motion::Value(to),
-                weight,
-                ..Contribution::blank(0)
-            });
+            given.push(Contribution { child: index, from, motion, weight, ..Contribution::blank(0) });
         }
         self.centre.update_part(at, &given);
         self.centre.version += 1;

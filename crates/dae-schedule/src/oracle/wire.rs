@@ -71,7 +71,10 @@ fn whole(numbers: &[f32], most: f32) -> Vec<f32> {
     let block = |block: &[f32]| {
         let scale = block.iter().fold(0.0_f32, |top, x| top.max(x.abs())) / most;
         let read = move |x: &f32| {
-            if scale == 0.0 { 0.0 } else { (x / scale).round_ties_even().clamp(-most, most) * scale }
+            // As a whole number it has no sign where it is 0.
+            let whole =
+                if scale == 0.0 { 0.0 } else { (x / scale).round_ties_even().clamp(-most, most) + 0.0 };
+            whole * scale
         };
         block.iter().map(read).collect::<Vec<_>>()
     };

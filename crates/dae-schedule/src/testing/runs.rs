@@ -40,10 +40,12 @@ fn fitted(word: Word, place: Option<Place>, order: Order) -> Word {
         let count = |is: fn(&MItem) -> bool| model.iter().filter(|item| is(item)).count();
         match item {
             MItem::Every(h) if count(|item| matches!(item, MItem::Every(_))) < 2 => {
-                model.push(MItem::Every(h.min(3)));
+                model.push(MItem::Every(h.min(4)));
             }
             MItem::Join(join) if count(is_hub) == 0 => {
-                model.push(MItem::Join(around(join, place, word.step.closing)));
+                let rounds = model.iter().map(|item| if let MItem::Every(h) = item { *h } else { 1 });
+                let rounds = rounds.product();
+                model.push(MItem::Join(around(join, place, word.step.closing, rounds)));
             }
             // Peers mix parameters, and raw gradients move none.
             MItem::Gossip(gossip) if count(is_hub) == 0 && word.step.closing != Closing::Raw => {
@@ -83,7 +85,7 @@ fn fold(item: &GItem, place: Option<Place>, order: Order) -> Option<GItem> {
     })
 }
 
-fn around(join: Join, place: Option<Place>, closing: Closing) -> Join {
+fn around(join: Join, place: Option<Place>, closing: Closing, rounds: u32) -> Join {
     let raw = closing == Closing::Raw;
     // What is summed up is so many steps at once.
     let part = if join.scale == Scale::Sum { 0.3 } else { 1.0 };
@@ -102,8 +104,19 @@ fn around(join: Join, place: Option<Place>, closing: Closing) -> Join {
         Stale::Dc(lambda) => Stale::Dc(within(lambda, 0.0, 0.5)),
         stale => stale,
     };
-    let (wire, view) = (Wire::F32, View::Whole);
-    Join { place, outer, stale, wire, frag: 1, delay: 0, mix: 0.0, view, ..join }
+    let wire = match join.wire {
+        Wire::Int4 | Wire::PowerSgd(_) => Wire::F32,
+        _ if matches!(outer, Outer::Elastic(_)) => Wire::F32,
+        Wire::TopK(fraction) => Wire::TopK(within(fraction, 0.05, 1.0)),
+        wire => wire,
+    };
+    let stays = raw || matches!(outer, Outer::Elastic(_));
+    let streams = !stays && join.terms().k == join.n;
+    let fits = |frag: &u32| rounds.is_multiple_of(*frag);
+    let frag = (1..=join.frag).rev().filter(|_| streams).find(fits).unwrap_or(1);
+    let delay = if streams { join.delay % (rounds / frag) } else { 0 };
+    let mix = if stays { 0.0 } else { join.mix };
+    Join { place, outer, stale, wire, frag, delay, mix, view: View::Whole, ..join }
 }
 
 /// An optimizer whose rate is at most `part` of what is sound.

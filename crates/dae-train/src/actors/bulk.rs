@@ -17,10 +17,15 @@ pub(super) fn numbers_of(bytes: &[u8]) -> Result<Vec<f32>, String> {
     Ok(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())
 }
 
-/// The same of the only part that a message has.
-pub(super) fn numbers_in(parts: Vec<Vec<u8>>) -> Result<Vec<f32>, String> {
+/// The only part that a message has.
+pub(super) fn only(parts: Vec<Vec<u8>>) -> Result<Vec<u8>, String> {
     let [bytes] = <[_; 1]>::try_from(parts).map_err(|parts| format!("{} parts, not one", parts.len()))?;
-    numbers_of(&bytes)
+    Ok(bytes)
+}
+
+/// The numbers in it.
+pub(super) fn numbers_in(parts: Vec<Vec<u8>>) -> Result<Vec<f32>, String> {
+    numbers_of(&only(parts)?)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a group that is a child of a join or a gossip goes by.
 
 use super::Seat;
+use crate::centre::{Residual, Turns};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,8 +14,16 @@ pub struct Child {
     pub period: u64,
     /// Rounds that others may be behind when it waits for them.
     pub behind: u64,
+    /// Steps done before this process took the run up.
+    pub steps: u64,
+    /// When fragments are due, where they travel by themselves.
+    pub turns: Option<Turns>,
+    /// The share of its own that it keeps of what it pulls.
+    pub mix: f32,
     /// With `step raw`, each rank's slice of what has come together in this round.
     raw: Option<Vec<Mutex<Vec<f32>>>>,
+    /// What a lossy wire has kept back of its pushes.
+    residual: Option<Mutex<Residual>>,
     /// Each rank's end of the join, until it takes it.
     seats: Vec<Mutex<Option<Seat>>>,
     resting: AtomicBool,
@@ -22,17 +31,37 @@ pub struct Child {
 }
 
 impl Child {
-    /// A child of ranks that look after these slices.
-    pub fn new(index: usize, period: u64, behind: u64, raw: bool, slices: &[Range<usize>]) -> Self {
+    /// A child that has done so many steps, of ranks that look after these slices. It waits for others of
+    /// its own round, and pushes numbers as they are.
+    pub fn new(index: usize, period: u64, steps: u64, raw: bool, slices: &[Range<usize>]) -> Self {
         Self {
             index,
             period,
-            behind,
+            behind: 1,
+            steps,
+            turns: None,
+            mix: 0.0,
             raw: raw.then(|| slices.iter().map(|slice| Mutex::new(vec![0.0; slice.len()])).collect()),
+            residual: None,
             seats: slices.iter().map(|_| Mutex::new(None)).collect(),
             resting: AtomicBool::new(false),
             pulls: AtomicU64::new(0),
         }
+    }
+
+    /// The same child, which pushes over a lossy wire that has kept this back.
+    pub fn keeping(self, residual: Residual) -> Self {
+        Self { residual: Some(Mutex::new(residual)), ..self }
+    }
+
+    /// Whether it stands elsewhere than the centre when it begins a round.
+    pub(super) fn stands_apart(&self) -> bool {
+        self.turns.is_some() || self.mix != 0.0
+    }
+
+    /// What a lossy wire has kept back, for as long as it is held.
+    pub(super) fn residual(&self) -> Option<MutexGuard<'_, Residual>> {
+        self.residual.as_ref().map(lock)
     }
 
     /// Gives a rank its end.

@@ -1,5 +1,6 @@
 //! What a child of a join has come to besides its parameters.
 
+use super::Child;
 use super::bulk::{bytes_of, numbers_of};
 use dae_actor::Body;
 use dae_collective::{Scale, Snapshot};
@@ -15,6 +16,12 @@ pub struct ChildState {
     pub scale: Option<i32>,
     #[serde(skip)]
     held: Held,
+    /// What a lossy wire has kept back; what came from another node has it at the end of its buffers.
+    #[serde(skip)]
+    kept: Option<Vec<f32>>,
+    /// Whether it is more than what the centre and the optimizer are: where the child stands.
+    #[serde(skip)]
+    apart: bool,
 }
 
 #[derive(Debug)]
@@ -29,21 +36,28 @@ impl Default for Held {
     }
 }
 
-impl From<Snapshot> for ChildState {
-    fn from(snapshot: Snapshot) -> Self {
+impl ChildState {
+    /// Of a child between two rounds, with a copy of its arena.
+    pub(super) fn new(snapshot: Snapshot, child: Option<&Child>) -> Self {
+        let kept = child.and_then(Child::residual).map(|residual| residual.kept().to_vec());
         let scale = snapshot.scale();
         let scale = (scale != Scale::UNKNOWN).then(|| scale.to_number());
-        Self { steps: snapshot.step, scale, held: Held::Here(snapshot) }
+        let apart = child.is_some_and(Child::stands_apart);
+        Self { steps: snapshot.step, scale, held: Held::Here(snapshot), kept, apart }
     }
-}
 
-impl ChildState {
-    /// The optimizer's flat buffers, in the order of its state names.
+    /// The optimizer's flat buffers, in the order of its state names, what a lossy wire has kept back, and where the child
+    /// stands if that is not the centre.
     pub fn state(&self) -> Vec<&[f32]> {
-        match &self.held {
+        let mut state = match &self.held {
             Held::Here(snapshot) => snapshot.state(),
             Held::There(state) => state.iter().map(Vec::as_slice).collect(),
+        };
+        state.extend(self.kept.as_deref());
+        if let (true, Held::Here(snapshot)) = (self.apart, &self.held) {
+            state.push(snapshot.params());
         }
+        state
     }
 }
 
@@ -51,7 +65,7 @@ impl ChildState {
 impl Body for ChildState {
     fn take_parts(&mut self) -> Vec<Vec<u8>> {
         let parts = self.state().into_iter().map(bytes_of).collect();
-        self.held = Held::default();
+        (self.held, self.kept) = (Held::default(), None);
         parts
     }
 

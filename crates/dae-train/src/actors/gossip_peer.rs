@@ -1,6 +1,6 @@
 //! The gossip peer: a child's mailbox among its neighbours'.
 
-use super::parameter_server::{Push, Shown};
+use super::parameter_server::{Load, Push, Shown};
 use super::seat::{Ear, Note, Part};
 use crate::gossip::{Act, Letter, Mailbox, Mix, Task};
 use dae_actor::{Actor, ActorRef, Context, Handler, Message, ReplyTo, TellError};
@@ -139,9 +139,14 @@ impl Handler<Letter> for GossipPeer {
 
 impl Handler<Push> for GossipPeer {
     fn handle(&mut self, push: Push, _: &mut Context<'_, Self>) {
-        if push.child == self.index && !push.raw {
-            let done = self.mailbox.pushed(push.round, push.numbers);
-            self.done(done);
+        if push.child != self.index || push.raw {
+            return;
         }
+        // A child pushes to its own peer as it does to a centre without a `wire`.
+        let Load::Numbers(numbers) = push.load else {
+            return self.fail(format!("what child {} pushed is not numbers", push.child));
+        };
+        let done = self.mailbox.pushed(push.round, numbers);
+        self.done(done);
     }
 }

@@ -179,7 +179,7 @@ impl GradientWorker {
                 stop_if_spoilt(step, spoilt, in_a_row)?;
             }
             if let Some(rounds) = &mut rounds {
-                rounds.step(&member, &commit, step)?;
+                rounds.step(&mut member, self.local, &commit, step)?;
             }
             if commit.stop {
                 break;

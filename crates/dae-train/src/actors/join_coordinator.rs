@@ -6,7 +6,7 @@ use super::outpost::{ChildEnd, Enter, Verdict};
 use super::parameter_server::Shown;
 use super::told::Told;
 use super::{ChildState, End, Ended, Middle, Note, Outpost, Recorder, StepRecord, Stop, Train};
-use crate::centre::{Arrival, Order};
+use crate::centre::{Arrival, Order, Turns};
 use crate::gossip::Books;
 use crate::topology::LearningRate;
 use dae_actor::{Accepts, Actor, ActorRef, AskError, Body, Context, Handler, Message, Remote, ReplyTo};
@@ -41,6 +41,8 @@ pub struct JoinFacts {
     pub workers: usize,
     /// How long those who need not compute may take to answer.
     pub stall: Duration,
+    /// When fragments are due, where they travel by themselves.
+    pub turns: Option<Turns>,
 }
 
 impl JoinFacts {
@@ -75,6 +77,8 @@ pub struct JoinCoordinator {
     /// When each child pushed, while it waits.
     pushed: Vec<Option<Instant>>,
     copying: Option<Copying>,
+    /// Fragments have begun to take turns.
+    streams: bool,
     ends: Vec<Option<Ended>>,
     left: Vec<Option<Arc<ChildState>>>,
     /// All children have ended, and all they pushed is taken up.
@@ -101,6 +105,7 @@ impl JoinCoordinator {
             loss: None,
             pushed: none_of(&children),
             copying: None,
+            streams: false,
             ends: none_of(&children),
             left: none_of(&children),
             concluded: false,
@@ -116,6 +121,7 @@ impl JoinCoordinator {
 
     fn perform(&mut self, orders: Vec<Order>, context: &mut Context<'_, Self>) {
         self.told.taken(self.ledger.taken());
+        let mut begun = vec![];
         for order in orders {
             if self.failed.is_some() {
                 return;
@@ -126,7 +132,10 @@ impl JoinCoordinator {
                         self.ledger.tally_mut().waited(child, since.elapsed());
                     }
                     let copy = self.copying.as_mut().is_some_and(|copying| copying.ask(child));
-                    self.order(|middle| middle.serve(child, round, copy));
+                    match self.facts.turns {
+                        None => self.order(|middle| middle.serve(child, round, copy)),
+                        Some(_) => begun.push((child, round, copy)),
+                    }
                 }
                 Order::Fire { version, given } => self.fire(version, &given),
                 Order::Mix(mix) => self.order(|middle| middle.mix(mix)),
@@ -139,12 +148,28 @@ impl JoinCoordinator {
                 }
             }
         }
+        if let (Some(turns), false) = (self.facts.turns, begun.is_empty()) {
+            self.go_ahead(turns, &begun);
+        }
+    }
+
+    /// Begins a round in which fragments take turns. Who takes part in it is known, so all servers are told at once what
+    /// they are to do when its pushes have come.
+    fn go_ahead(&mut self, turns: Turns, begun: &[(usize, u64, bool)]) {
+        let first = !std::mem::replace(&mut self.streams, true);
+        self.order(|middle| middle.take_turns(turns, begun, first));
+        for &(child, round, copy) in begun {
+            self.note(child, Note::Round { round, copy });
+        }
     }
 
     fn fire(&mut self, version: u64, given: &[Arrival]) {
         let factor = self.facts.factor(version);
         let rate = if self.facts.outer { factor } else { 1.0 };
-        self.order(|middle| middle.fire(rate, version, given));
+        // Where fragments take turns they have moved, or will once the last push is there.
+        if self.facts.turns.is_none() {
+            self.order(|middle| middle.fire(rate, version, given));
+        }
         let samples: u64 = given.iter().map(|each| each.samples).sum();
         let loss = given.iter().map(|each| each.loss).sum::<f64>() / samples as f64;
         self.samples += samples;

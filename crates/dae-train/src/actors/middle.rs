@@ -3,7 +3,7 @@
 use super::gossip_peer::Turn;
 use super::parameter_server::{Shown, Task};
 use super::{GossipPeer, ParameterServer};
-use crate::centre::Arrival;
+use crate::centre::{Arrival, Turns};
 use crate::gossip::{Mix, Pairs};
 use dae_actor::{Actor, ActorRef, Handler, Message, ReplyTo, Status};
 use std::future::Future;
@@ -25,6 +25,28 @@ impl Middle {
             Self::Centre(servers) => all(servers, || Task::Serve { child, round, copy }),
             Self::Peers(peers, _) => tell(&peers[child], Turn::Serve { round, copy }),
         }
+    }
+
+    /// These children begin their rounds, with whether their state is copied first, and the fragments of a centre take turns
+    /// in them. Where they are the `first` of all, the children stand at the centre.
+    pub(super) fn take_turns(
+        &self,
+        turns: Turns,
+        begun: &[(usize, u64, bool)],
+        first: bool,
+    ) -> Result<(), String> {
+        let Self::Centre(servers) = self else { return Ok(()) };
+        for &(child, round, copy) in begun.iter().filter(|_| first) {
+            all(servers, || Task::Lend { child })?;
+            // It had pushed the last fragment, and not taken it up.
+            if let (Some(last), true) = (servers.last(), round > 0 && turns.delay > 0) {
+                tell(last, Task::Serve { child, round, copy })?;
+            }
+        }
+        let given: Vec<_> = begun.iter().map(|(child, ..)| *child).collect();
+        all(servers, || Task::Fire { rate: 1.0, given: given.clone() })?;
+        let serve = |&(child, round, copy): &_| all(servers, || Task::Serve { child, round, copy });
+        begun.iter().try_for_each(serve)
     }
 
     /// A centre moves to this version by what these children have pushed, at `rate` times its learning rate; peers meet.

@@ -71,6 +71,6 @@ pub use kept::{Joined, Kept};
 pub use lease::{Lease, LeaseEnd, NonFinite, Pace};
 pub use middle::Middle;
 pub use outpost::{Centre, ChildEnd, Enter, Outpost, Verdict};
-pub use parameter_server::{ParameterServer, Push, Shown, Task};
+pub use parameter_server::{Load, ParameterServer, Push, Shown, Task};
 pub use recorder::{Keep, Listen, Listener, Recorder, Sync};
 pub use seat::{Begun, Ear, Holder, Lead, Note, Part, Pulled, Seat};

@@ -163,7 +163,8 @@ impl Handler<Enter> for Outpost {
             };
             context.spawn(end, move |me, end, _| {
                 let End { how, snapshot, .. } = end.unwrap_or_else(|failed| failed);
-                let state = snapshot.and_then(Kept::into_snapshot).map(ChildState::from);
+                let snapshot = snapshot.and_then(Kept::into_snapshot);
+                let state = snapshot.map(|snapshot| ChildState::new(snapshot, me.group.child.as_ref()));
                 ended.send(ChildEnd { how, state });
                 me.ended = true;
                 me.give_up();
@@ -178,7 +179,7 @@ impl Handler<Note> for Outpost {
     fn handle(&mut self, note: Note, _: &mut Context<'_, Self>) {
         match note {
             Note::Over(cause) => self.over(cause),
-            Note::Part(_) | Note::Leave => self.note(note),
+            Note::Part(_) | Note::Round { .. } | Note::Leave => self.note(note),
         }
     }
 }

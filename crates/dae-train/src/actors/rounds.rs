@@ -1,11 +1,12 @@
 //! Where a worker's rounds begin and end.
 
 use super::middle::account;
-use super::parameter_server::Push;
+use super::parameter_server::{Load, Push};
 use super::seat::{Begun, Lead, Note, Part, Pulled, Seat};
 use super::{Child, ChildState, Group, Inner};
-use crate::centre::Arrival;
+use crate::centre::{Arrival, Motion, Turn};
 use dae_collective::{Broken, Commit, Member};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -33,11 +34,22 @@ pub(super) struct Rounds<'a> {
     steps: u64,
     samples: f64,
     loss: f64,
+    /// Where fragments take turns: what went into each since it was pushed last, whether a round was done before, and the one
+    /// that has come before its turn.
+    since: Vec<f64>,
+    goes_on: bool,
+    early: Option<Part>,
 }
 
 impl<'a> Rounds<'a> {
     pub(super) fn new(seat: Seat, group: &'a Group, child: &'a Child) -> Self {
-        Self { seat, group, child, round: None, steps: 0, samples: 0.0, loss: 0.0 }
+        let done = (child.steps + child.period - 1) % child.period + 1;
+        let of_a_step = (group.arena.world() * group.shares.accum * group.shares.batch) as f64;
+        let goes_on = child.steps > 0;
+        let since =
+            child.turns.map_or(vec![], |turns| turns.since(if goes_on { done } else { 0 }, of_a_step));
+        let (round, early, steps, samples, loss) = (None, None, 0, 0.0, 0.0);
+        Self { seat, group, child, round, steps, samples, loss, since, goes_on, early }
     }
 
     /// Whether the next step is the first of its round.
@@ -45,24 +57,19 @@ impl<'a> Rounds<'a> {
         self.steps == 0
     }
 
-    /// Begins a round where none is under way: the centre's parameters become the group's. False if the group is to
-    /// leave instead.
+    /// Begins a round where none is under way: the centre's parameters become the group's, but where fragments take turns.
+    /// False if the group is to leave instead.
     pub(super) fn begin(&mut self, member: &mut Member, local: usize, step: u64) -> Result<bool, Unseated> {
         if self.round.is_some() {
             return Ok(true);
         }
-        let Some(pulled) = self.pull(step)? else { return Ok(false) };
+        let Some(pulled) = self.hear(step, None)? else { return Ok(false) };
         if pulled.copy {
             member.copy_slice()?;
         }
-        let slice = member.arena().slice_of(local);
-        // A reduce of nothing: in its apply phase each rank may write its slice of the parameters.
-        member.reduce(Default::default(), |view| {
-            pulled.fill(slice, view.params);
-            Ok(((), None))
-        })?;
+        self.take_up(member, local, &pulled)?;
         if let (true, Seat::Lead(lead)) = (pulled.copy, &self.seat) {
-            let copy = member.take_snapshot(step).map(ChildState::from);
+            let copy = member.take_snapshot(step).map(|copy| ChildState::new(copy, Some(self.child)));
             let inner = Inner { child: self.child.index, copy };
             let told = lead.coordinator.tell(inner).map_err(|e| e.to_string());
             told.map_err(|e| Unseated::Failed(account(lead.coordinator.status(), e)))?;
@@ -71,40 +78,103 @@ impl<'a> Rounds<'a> {
         Ok(true)
     }
 
-    /// Counts a step, and pushes where it was the last of its round.
-    pub(super) fn step(&mut self, member: &Member, commit: &Commit, step: u64) -> Result<(), Unseated> {
+    /// What came of the centre becomes the group's.
+    fn take_up(&self, member: &mut Member, local: usize, pulled: &Pulled) -> Result<(), Broken> {
+        let (slice, mix) = (member.arena().slice_of(local), self.child.mix);
+        // A reduce of nothing: in its apply phase each rank may write its slice of the parameters.
+        member.reduce(Default::default(), |view| {
+            pulled.fill(slice, mix, view.params);
+            Ok(((), None))
+        })?;
+        if let (Seat::Lead(_), Some(mut residual)) = (&self.seat, self.child.residual()) {
+            pulled.parts.iter().for_each(|(at, part)| residual.pulled(*at, &part.numbers));
+        }
+        Ok(())
+    }
+
+    /// Counts a step, and pushes what is due.
+    pub(super) fn step(
+        &mut self,
+        member: &mut Member,
+        local: usize,
+        commit: &Commit,
+        step: u64,
+    ) -> Result<(), Unseated> {
         self.steps += 1;
         self.samples += commit.weight;
         self.loss += commit.loss * commit.weight;
+        self.since.iter_mut().for_each(|since| *since += commit.weight);
         let last = step == self.group.total_steps;
-        if !last && self.steps < self.child.period {
-            return Ok(());
+        let over = last || self.steps == self.child.period;
+        match self.child.turns {
+            Some(turns) => {
+                for turn in turns.due(self.steps, last, self.goes_on) {
+                    match turn {
+                        Turn::Push(fragment) => {
+                            let samples = std::mem::take(&mut self.since[fragment]);
+                            self.push(fragment..fragment + 1, samples, member)?;
+                        }
+                        Turn::Merge(fragment) => {
+                            let pulled = self.hear(step, Some(fragment))?;
+                            let gone = || Unseated::Failed("a fragment of the centre did not come".into());
+                            self.take_up(member, local, &*pulled.ok_or_else(gone)?)?;
+                        }
+                    }
+                }
+            }
+            None if over => self.push(0..self.slices(), self.samples, member)?,
+            None => {}
         }
-        self.steps = 0;
-        let (Some(round), Seat::Lead(lead)) = (self.round.take(), &self.seat) else { return Ok(()) };
-        self.push(lead, round, member, last).map_err(Unseated::Failed)
+        if over { self.end(last) } else { Ok(()) }
     }
 
-    fn push(&self, lead: &Lead, round: u64, member: &Member, last: bool) -> Result<(), String> {
-        let (child, samples) = (self.child.index, self.samples);
-        let gathered = self.child.gathered();
+    fn slices(&self) -> usize {
+        if let Seat::Lead(lead) = &self.seat { lead.holders.len() } else { 0 }
+    }
+
+    /// Pushes these shards, into which so many samples have gone.
+    fn push(&self, shards: Range<usize>, samples: f64, member: &Member) -> Result<(), Unseated> {
+        let (Some(round), Seat::Lead(lead)) = (self.round, &self.seat) else { return Ok(()) };
+        let (child, gathered) = (self.child.index, self.child.gathered());
         let (raw, all) = (gathered.is_some(), gathered.as_deref().unwrap_or(member.params()));
-        for (slice, holder) in &lead.holders {
+        let mut residual = self.child.residual();
+        for (slice, holder) in &lead.holders[shards] {
             let numbers = all[slice.clone()].to_vec();
-            let push = Push { child, round, samples, raw, numbers };
-            holder.tell(push).map_err(|e| account(holder.status(), e))?;
+            let load = match &mut residual {
+                None => Load::Numbers(numbers),
+                Some(residual) => {
+                    let motion = if raw { Motion::Raw(numbers) } else { Motion::Value(numbers) };
+                    Load::Bytes(residual.encode(slice.clone(), &motion))
+                }
+            };
+            let push = Push { child, round, samples, raw, load };
+            holder.tell(push).map_err(|e| Unseated::Failed(account(holder.status(), e)))?;
         }
-        let arrival = Arrival { child, round, samples: samples as u64, loss: self.loss, last };
-        lead.coordinator.tell(arrival).map_err(|e| account(lead.coordinator.status(), e.to_string()))
+        Ok(())
     }
 
-    fn pull(&self, step: u64) -> Result<Begun, Unseated> {
+    /// Says that a round is over.
+    fn end(&mut self, last: bool) -> Result<(), Unseated> {
+        (self.steps, self.goes_on) = (0, true);
+        let (Some(round), Seat::Lead(lead)) = (self.round.take(), &self.seat) else { return Ok(()) };
+        let (child, samples, loss) = (self.child.index, self.samples as u64, self.loss);
+        let arrival = Arrival { child, round, samples, loss, last };
+        let told = lead.coordinator.tell(arrival).map_err(|e| e.to_string());
+        told.map_err(|e| Unseated::Failed(account(lead.coordinator.status(), e)))
+    }
+
+    /// What there is to begin a round from, or a fragment whose turn it is.
+    fn hear(&mut self, step: u64, fragment: Option<usize>) -> Result<Begun, Unseated> {
         let wait = Wait { group: self.group, child: self.child, step };
         match &self.seat {
             Seat::Follow(begun) => wait.next(begun, || None),
             Seat::Lead(lead) => {
                 self.child.rest(true);
-                let begun = lead.pull(&wait);
+                let begun = match fragment {
+                    None if self.child.turns.is_none() => lead.pull(&wait),
+                    None => lead.go_ahead(&wait, &mut self.early),
+                    Some(fragment) => lead.fragment(&wait, fragment, self.early.take()),
+                };
                 self.child.rest(false);
                 let begun = begun?;
                 for follower in &lead.followers {
@@ -118,26 +188,41 @@ impl<'a> Rounds<'a> {
 }
 
 impl Lead {
+    /// The next note, unless it is the end.
+    fn note(&self, wait: &Wait<'_>) -> Result<Note, Unseated> {
+        let note = wait.next(&self.notes, || self.gone())?;
+        match &note {
+            Note::Over(cause) => return Err(Unseated::Failed(cause.clone())),
+            Note::Part(part) => {
+                let Some((slice, holder)) = self.holders.get(part.shard) else {
+                    return Err(Unseated::Failed("a shard of the centre that there is not".into()));
+                };
+                if !part.finite {
+                    return Err(Unseated::Failed(holder.not_finite(part.version)));
+                }
+                if slice.len() != part.numbers.len() {
+                    return Err(Unseated::Failed("a shard of the centre is not as long as its slice".into()));
+                }
+            }
+            Note::Round { .. } | Note::Leave => {}
+        }
+        Ok(note)
+    }
+
     /// A part of each shard, all of one version.
     fn pull(&self, wait: &Wait<'_>) -> Result<Begun, Unseated> {
         let mut parts: Vec<Option<Part>> = self.holders.iter().map(|_| None).collect();
         while parts.iter().any(Option::is_none) {
-            match wait.next(&self.notes, || self.gone())? {
-                Note::Leave => return Ok(None),
-                Note::Over(cause) => return Err(Unseated::Failed(cause)),
+            match self.note(wait)? {
                 Note::Part(part) => {
-                    let place = self.holders.get(part.shard).zip(parts.get_mut(part.shard));
-                    let Some(((_, holder), place)) = place else {
-                        return Err(Unseated::Failed("a shard that there is not".into()));
-                    };
-                    if !part.finite {
-                        return Err(Unseated::Failed(holder.not_finite(part.version)));
-                    }
-                    *place = Some(part);
+                    let shard = part.shard;
+                    parts[shard] = Some(part);
                 }
+                Note::Leave => return Ok(None),
+                _ => return Err(Unseated::Failed("a round without the centre to begin it from".into())),
             }
         }
-        let slices = self.holders.iter().map(|(slice, _)| slice);
+        let slices = self.holders.iter().map(|(slice, _)| slice.start);
         let parts: Vec<_> = slices.zip(parts.into_iter().flatten()).collect();
         let Some((version, round, copy)) = parts.first().map(|(_, p)| (p.version, p.round, p.copy)) else {
             return Err(Unseated::Failed("a centre without shards".into()));
@@ -145,11 +230,32 @@ impl Lead {
         if parts.iter().any(|(_, part)| (part.version, part.round) != (version, round)) {
             return Err(Unseated::Failed("the shards of the centre are of different versions".into()));
         }
-        if parts.iter().any(|(slice, part)| slice.len() != part.numbers.len()) {
-            return Err(Unseated::Failed("a shard of the centre is not as long as its slice".into()));
-        }
-        let parts = parts.into_iter().map(|(slice, part)| (slice.start, part)).collect();
         Ok(Some(Arc::new(Pulled { round, copy, parts })))
+    }
+
+    /// The word to begin a round in which fragments take turns. One that comes meanwhile is put by.
+    fn go_ahead(&self, wait: &Wait<'_>, early: &mut Option<Part>) -> Result<Begun, Unseated> {
+        loop {
+            match self.note(wait)? {
+                Note::Round { round, copy } => {
+                    return Ok(Some(Arc::new(Pulled { round, copy, parts: vec![] })));
+                }
+                Note::Part(part) => *early = Some(part),
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// The fragment whose turn it is, if it has not come already.
+    fn fragment(&self, wait: &Wait<'_>, fragment: usize, early: Option<Part>) -> Result<Begun, Unseated> {
+        let note = early.map_or_else(|| self.note(wait), |part| Ok(Note::Part(part)))?;
+        match note {
+            Note::Part(part) if part.shard == fragment => {
+                let (round, at) = (part.round, self.holders[fragment].0.start);
+                Ok(Some(Arc::new(Pulled { round, copy: false, parts: vec![(at, part)] })))
+            }
+            _ => Err(Unseated::Failed("another fragment of the centre than the one whose turn it is".into())),
+        }
     }
 
     /// Why nothing will come any more, if so.

@@ -92,8 +92,15 @@ impl Ear {
 /// What the centre has to say to a child.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Note {
-    /// A shard to begin a round from.
+    /// A shard to begin a round from, or a fragment to take up in its turn.
     Part(Part),
+    /// Where fragments take turns: begin this round.
+    Round {
+        /// The round.
+        round: u64,
+        /// Whether the child's state is to be copied first.
+        copy: bool,
+    },
     /// There is no other round: leave in order.
     Leave,
     /// The run has failed elsewhere; the cause.
@@ -127,14 +134,14 @@ impl Body for Note {
     fn take_parts(&mut self) -> Vec<Vec<u8>> {
         match self {
             Self::Part(part) => vec![bytes_of(&std::mem::take(&mut part.numbers))],
-            Self::Leave | Self::Over(_) => vec![],
+            Self::Round { .. } | Self::Leave | Self::Over(_) => vec![],
         }
     }
 
     fn give_parts(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
         match self {
             Self::Part(part) => part.numbers = Arc::new(numbers_in(parts)?),
-            Self::Leave | Self::Over(_) => ().give_parts(parts)?,
+            Self::Round { .. } | Self::Leave | Self::Over(_) => ().give_parts(parts)?,
         }
         Ok(())
     }
@@ -152,14 +159,27 @@ pub struct Pulled {
 }
 
 impl Pulled {
-    /// Copies a slice of what a child begins from.
-    pub(super) fn fill(&self, slice: Range<usize>, into: &mut [f32]) {
+    /// Takes up a slice of what came, in which a child keeps the share `mix` of its own.
+    pub(super) fn fill(&self, slice: Range<usize>, mix: f32, into: &mut [f32]) {
         for (at, part) in &self.parts {
             let numbers = &part.numbers;
             let (start, end) = (slice.start.max(*at), slice.end.min(at + numbers.len()));
             if start < end {
-                into[start - slice.start..end - slice.start].copy_from_slice(&numbers[start - at..end - at]);
+                let (into, numbers) =
+                    (&mut into[start - slice.start..end - slice.start], &numbers[start - at..end - at]);
+                blend(mix, into, numbers);
             }
         }
+    }
+}
+
+/// Keeps the share `mix` of what is there.
+fn blend(mix: f32, own: &mut [f32], pulled: &[f32]) {
+    if mix == 0.0 {
+        return own.copy_from_slice(pulled);
+    }
+    let mix = f64::from(mix);
+    for (own, x) in own.iter_mut().zip(pulled) {
+        *own = (mix * f64::from(*own) + (1.0 - mix) * f64::from(*x)) as f32;
     }
 }

@@ -5,6 +5,8 @@
 //! | `ledger` | [`Ledger`]: who may begin, which update fires when, who is late; [`Arrival`] in, [`Order`] out, [`Taken`] for the log |
 //! | `shard` | [`Shard`]: a slice of the centre's parameters with its outer optimizer, and the update that moves it |
 //! | `contribution` | [`Contribution`]: what a child hands a shard, and what lateness costs it |
+//! | `residual` | [`Residual`]: what a lossy wire has not brought to the centre yet |
+//! | `turns` | [`Turns`]: when the fragments of a join are due |
 //! | `tally` | [`Tally`]: how stale contributions were, and how long children waited |
 //!
 //! What an update is, is written in `dae_schedule::oracle`, and the arithmetic is the same here, to the bit. An update
@@ -12,13 +14,17 @@
 //! the order of arrivals alone. So all shards that follow one ledger move alike.
 mod contribution;
 mod ledger;
+mod residual;
 mod shard;
 mod tally;
+mod turns;
 
 pub use contribution::{Contribution, Motion};
 pub use ledger::{Arrival, Ledger, Order, Taken};
+pub use residual::Residual;
 pub use shard::{Shard, cut};
 pub use tally::{ChildTally, Tally};
+pub use turns::{Turn, Turns};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::optimizer::Rule;
+use dae_collective::Codec;
 use dae_schedule::oracle::{Grain, Model, Run, Setting, uneven};
-use dae_schedule::{Join, MItem, Word};
+use dae_schedule::{Join, MItem, Wire, Word};
 use proptest::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ impl Model for Bowl {
 struct Child {
     steps: u64,
     state: Vec<Vec<f32>>,
+    residual: Residual,
     flight: Option<Flight>,
 }
 
@@ -56,6 +58,9 @@ struct World<'a> {
     ledger: Ledger,
     shards: Vec<Shard>,
     slices: Vec<Range<usize>>,
+    codec: Codec,
+    /// A bug: what a wire has kept back is lost after each push.
+    forgets: bool,
     children: Vec<Child>,
     /// What was pushed and has not been settled.
     pushed: Vec<Option<Flight>>,
@@ -76,7 +81,16 @@ impl<'a> World<'a> {
             Shard::new(&join, 0, zeros.clone(), state, vec![zeros.clone(); n])
         };
         let states = word.optimizer().map_or(0, |optimizer| Rule::new(optimizer).state_names().len());
-        let child = |_| Child { steps: 0, state: vec![vec![0.0; PARAMETERS]; states], flight: None };
+        let codec = match join.wire {
+            Wire::Bf16 => Codec::Bf16,
+            Wire::F16 => Codec::F16,
+            Wire::Int8 => Codec::Int8,
+            Wire::TopK(fraction) => Codec::TopK(fraction),
+            _ => Codec::F32,
+        };
+        let residual = Residual::new(codec, vec![0.0; PARAMETERS], vec![0.0; PARAMETERS]);
+        let state = vec![vec![0.0; PARAMETERS]; states];
+        let child = |_| Child { steps: 0, state: state.clone(), residual: residual.clone(), flight: None };
         let mut world = Self {
             word: word.clone(),
             join,
@@ -84,6 +98,8 @@ impl<'a> World<'a> {
             ledger: Ledger::new(&join, 0, vec![(0, false); n]),
             shards: slices.iter().map(shard).collect(),
             slices,
+            codec,
+            forgets: false,
             children: (0..n).map(child).collect(),
             pushed: (0..n).map(|_| None).collect(),
             duration,
@@ -101,11 +117,29 @@ impl<'a> World<'a> {
             let ends = ends.filter_map(|(index, child)| Some((child.flight.as_ref()?.end, index)));
             let (end, index) = ends.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
             self.now = self.now.max(end);
-            let flight = self.children[index].flight.take().unwrap();
+            let mut flight = self.children[index].flight.take().unwrap();
+            self.travel(index, &mut flight);
             let (round, samples) = (flight.round, flight.samples as u64);
             self.pushed[index] = Some(flight);
             let orders = self.ledger.arrive(Arrival { child: index, round, samples, loss: 0.0, last: false });
             count -= self.obey(orders);
+        }
+    }
+
+    /// What a child pushes becomes what the shards read of it.
+    fn travel(&mut self, index: usize, flight: &mut Flight) {
+        let (codec, raw) = (self.codec, self.word.optimizer().is_none());
+        let residual = &mut self.children[index].residual;
+        for (slice, from) in self.slices.iter().zip(&flight.from).filter(|_| codec.loses()) {
+            let to = flight.to[slice.clone()].to_vec();
+            let motion = if raw { Motion::Raw(to) } else { Motion::Value(to) };
+            residual.pulled(slice.start, from);
+            let bytes = residual.encode(slice.clone(), &motion);
+            let read = Motion::decode(codec, &bytes, raw, from).unwrap();
+            flight.to[slice.clone()].copy_from_slice(read.numbers());
+        }
+        if self.forgets {
+            *residual = Residual::new(codec, vec![0.0; PARAMETERS], vec![0.0; PARAMETERS]);
         }
     }
 
@@ -183,12 +217,14 @@ fn words() -> impl Strategy<Value = String> {
     let step = choice(&["raw", "sgd(0.2)", "sgd(0.1, momentum=0.5)", "adam(0.05)"]);
     let outer = choice(&["avg", "nesterov(0.5,0.5)", "slowmo(0.7,0.2)", "elastic(0.3)", "adam(0.05)"]);
     let stale = choice(&["none", "lr/tau", "dc(0.5)", "drop(1)"]);
-    let rest = (choice(&["", " scale=sum"]), choice(&["", " weight=equal"]), 1u32..8);
+    let wire = choice(&["", "", " wire=bf16", " wire=f16", " wire=int8", " wire=topk(0.4)"]);
+    let rest = (choice(&["", " scale=sum"]), choice(&["", " weight=equal"]), wire, 1u32..8);
     (2u32..5, 1u32..4, sync, step, outer, stale, rest).prop_map(
-        |(n, every, sync, step, outer, stale, (scale, weight, shards))| {
+        |(n, every, sync, step, outer, stale, (scale, weight, wire, shards))| {
             let outer = if step == "raw" && outer.starts_with("elastic") { "sgd(0.2)" } else { outer };
+            let wire = if outer.starts_with("elastic") { "" } else { wire };
             format!(
-                "step {step} | every {every} | join {n} sync={sync} outer={outer} stale={stale} shards={shards}{scale}{weight}"
+                "step {step} | every {every} | join {n} sync={sync} outer={outer} stale={stale} shards={shards}{scale}{weight}{wire}"
             )
         },
     )
@@ -219,6 +255,28 @@ proptest! {
             }
         }
         prop_assert_eq!(world.ledger.tally(), &tally);
+    }
+}
+
+#[test]
+fn a_lost_residual_is_seen() {
+    for wire in ["bf16", "f16", "int8", "topk(0.4)"] {
+        let text = format!("step sgd(0.2) | every 2 | join 3 outer=nesterov(0.5,0.5) wire={wire} shards=2");
+        let schedule = dae_schedule::parse(&text).unwrap();
+        let word = schedule.clone().into_word().unwrap();
+        let duration = uneven(7);
+        let setting = Setting { duration: &duration, ..Setting::new(&Bowl, BATCH) };
+        let mut run = Run::new(&schedule, vec![0.0; PARAMETERS], setting).unwrap();
+        let (mut keeps, mut forgets) = (World::new(&word, &duration), World::new(&word, &duration));
+        forgets.forgets = true;
+        let mut bits = vec![];
+        for _ in 0..4 {
+            bits = run.round().params.iter().map(|x| x.to_bits()).collect();
+            keeps.updates(1);
+            forgets.updates(1);
+        }
+        assert_eq!(keeps.bits(), bits, "{text}");
+        assert_ne!(forgets.bits(), bits, "{text}");
     }
 }
 

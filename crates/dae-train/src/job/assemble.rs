@@ -3,6 +3,7 @@
 use super::Across;
 use crate::actors::{Child, Group, KeptBack, Links, TakenUp};
 use crate::backend::Backend;
+use crate::centre::Residual;
 use crate::data::{Corruption, CorruptionKind, Dataset, Feeder, Sampler, Shares};
 use crate::optimizer::Rule;
 use crate::topology::{Plan, Topology};
@@ -32,13 +33,15 @@ pub(super) fn group(
     Arc::new(Group { means, peers, ..facts(plan, backend, dataset, arena, taken_up, length, across) })
 }
 
-/// The same for a child of the join or the gossip, on the node of this name if there are several. The positions of a step
-/// are dealt over the workers of all children.
+/// The same for a child of the join or the gossip that has done so many steps, on the node of this name if there are several,
+/// and which keeps this back if its wire is lossy. The positions of a step are dealt over the workers of all children.
 pub(super) fn child(
     plan: &Plan,
     backend: Arc<dyn Backend>,
     dataset: &dyn Dataset,
     index: usize,
+    steps: u64,
+    residual: Option<Residual>,
     node: &str,
 ) -> Arc<Group> {
     let local = plan.workers() / plan.children();
@@ -46,9 +49,13 @@ pub(super) fn child(
     let (_, samples) = length(plan, dataset.len(), TakenUp::default());
     let own = child_steps(plan, dataset.len(), index);
     let slices: Vec<_> = (0..local).map(|rank| arena.slice_of(rank)).collect();
+    let mut child = Child::new(index, plan.period(), steps, plan.optimizer().is_none(), &slices);
     // From one peer to another it is as many mixings as there are peers, at most.
-    let behind = if plan.gossip().is_some() { plan.children() as u64 } else { 1 };
-    let child = Child::new(index, plan.period(), behind, plan.optimizer().is_none(), &slices);
+    child.behind = if plan.gossip().is_some() { plan.children() as u64 } else { 1 };
+    (child.turns, child.mix) = (plan.turns(), plan.join().map_or(0.0, |join| join.mix));
+    if let Some(residual) = residual {
+        child = child.keeping(residual);
+    }
     let (taken_up, across) = (TakenUp::default(), Across { names: vec![node.into()], ..Across::alone() });
     let facts = facts(plan, backend, dataset, arena, taken_up, (own, samples), across);
     let horizon = plan.steps(dataset.len());

@@ -6,13 +6,14 @@ use super::gossip::gossip;
 use super::{Across, JobError};
 use crate::actors::{Group, JoinFacts, TakenUp};
 use crate::backend::Backend;
-use crate::centre::{Ledger, Shard, cut};
+use crate::centre::{Ledger, Residual, Shard, cut};
 use crate::checkpoint::ChildMeta;
 use crate::data::Dataset;
 use crate::gossip::{Books, Mailbox, Pairs};
+use crate::optimizer::Rule;
 use crate::topology::Plan;
 use dae_actor::PeerLimits;
-use dae_collective::Scale;
+use dae_collective::{Codec, Scale};
 use dae_schedule::{Join, MItem, Optimizer, Outer};
 use std::ops::Range;
 use std::sync::Arc;
@@ -52,8 +53,8 @@ pub(super) struct CentreParts {
 
 /// What they have between them.
 pub(super) enum Between {
-    /// The shards of a centre.
-    Shards(Vec<Shard>),
+    /// The shards of a centre, and how children push to them.
+    Shards(Vec<Shard>, Codec),
     /// A mailbox for each, and who meets whom where they wait for nobody.
     Mailboxes(Vec<Mailbox>, Option<Pairs>),
 }
@@ -93,17 +94,21 @@ impl JoinParts {
             let stood = from.children.get(index);
             let steps = stood.map_or(0, |child| child.steps);
             let name = names.get(index).filter(|_| apart).map_or("", String::as_str);
-            let group = child(plan, backend.clone(), dataset, index, name);
-            let states = group.rule.map_or(0, |rule| rule.state_names().len());
-            let state = &from.state[plan.buffers_of(index)][..states];
+            let states = plan.optimizer().map_or(0, |optimizer| Rule::new(optimizer).state_names().len());
+            let (state, more) = from.state[plan.buffers_of(index)].split_at(states);
+            let codec = plan.push_codec();
+            let kept = more.first().filter(|_| codec.loses());
+            let residual = kept.map(|kept| Residual::new(codec, kept.clone(), from.params.to_vec()));
+            let stands = more.last().filter(|_| stood.is_some() && plan.stands_apart());
+            let group = child(plan, backend.clone(), dataset, index, steps, residual, name);
             let state: Vec<&[f32]> = state.iter().map(Vec::as_slice).collect();
             let scale = stood.and_then(|child| child.scale).map_or(Scale::UNKNOWN, Scale::from_number);
-            group.arena.load(steps, from.params, &state, scale)?;
+            group.arena.load(steps, stands.map_or(from.params, Vec::as_slice), &state, scale)?;
             Ok(Local { index, group, steps })
         };
         let here = own.map(group).collect::<Result<_, JobError>>()?;
         let (workers, len) = (plan.workers() / plan.children(), from.params.len());
-        let shards = plan.join().map_or(1, |join| join.shards);
+        let shards = plan.join().map_or(1, Join::parts);
         let away = connect.filter(|_| apart).map(|connect| {
             Ok(Away { names, connect, limits: limits(plan, shards, len)? }) as Result<_, JobError>
         });
@@ -136,13 +141,13 @@ fn centre(plan: &Plan, join: &Join, samples: usize, from: &Standing<'_>) -> Cent
             .collect(),
         _ => vec![],
     };
-    let shards = cut(params.len(), join.shards as usize).map(|slice| {
+    let shards = cut(params.len(), join.parts() as usize).map(|slice| {
         let outer = outer.iter().map(|buffer| buffer[slice.clone()].to_vec()).collect();
         let own = own.iter().map(|buffer| buffer[slice.clone()].to_vec()).collect();
         Shard::new(join, at.step, params[slice].to_vec(), outer, own)
     });
     CentreParts {
-        between: Between::Shards(shards.collect()),
+        between: Between::Shards(shards.collect(), plan.push_codec()),
         ledger: ledger(plan, join, samples, from),
         facts: facts(plan, samples, from),
     }
@@ -171,6 +176,7 @@ pub(super) fn facts(plan: &Plan, samples: usize, from: &Standing<'_>) -> JoinFac
         version: from.at.step,
         workers: plan.workers(),
         stall: Duration::from_secs(plan.topology().job.stall_timeout_s),
+        turns: plan.turns(),
     }
 }
 
@@ -179,11 +185,14 @@ fn limits(plan: &Plan, shards: u32, len: usize) -> Result<PeerLimits, JobError> 
     let limits = PeerLimits::default();
     let inner = plan.buffers_of(0).len() as u64;
     let (bytes, most) = (len as u64 * 4, limits.frame.total_bytes.saturating_sub(FIELDS));
-    let shard = bytes.div_ceil(u64::from(shards));
+    let longest = len.div_ceil(shards as usize);
+    // Of `topk` each number that is pushed has its place with it, so it may be more than what is pulled.
+    let pushed = plan.push_codec().encoded_len(longest) as u64;
+    let shard = pushed.max(4 * longest as u64);
     if inner * bytes > most || shard > most {
         return Err(JobError::TooLargeToTravel { state: inner * bytes, shard, most });
     }
-    let all = usize::try_from(2 * (inner + 1) * bytes + FIELDS).unwrap_or(usize::MAX);
+    let all = usize::try_from(2 * (inner * bytes + u64::from(shards) * shard) + FIELDS).unwrap_or(usize::MAX);
     Ok(PeerLimits { held_bytes: all.max(limits.held_bytes), ..limits })
 }
 

@@ -12,6 +12,7 @@ use crate::centre::Shard;
 use crate::data::Feeder;
 use crate::gossip::Mailbox;
 use dae_actor::{ActorRef, Peer, Registry, Spawn, System, TellError};
+use dae_collective::Codec;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -109,7 +110,9 @@ fn around(
     let count = children.len();
     let rounds: Vec<u64> = (0..count).map(|child| ledger.clock(child)).collect();
     let middle = match between {
-        Between::Shards(shards) => Middle::Centre(start_servers(system, nodes, shards, &ears, &rounds)?),
+        Between::Shards(shards, codec) => {
+            Middle::Centre(start_servers(system, nodes, (shards, codec), &ears, &rounds)?)
+        }
         Between::Mailboxes(mailboxes, pairs) => Middle::Peers(start_peers(system, mailboxes, ears), pairs),
     };
     let coordinator = {
@@ -141,19 +144,19 @@ fn around(
 fn start_servers(
     system: &mut System,
     nodes: &Nodes,
-    shards: Vec<Shard>,
+    (shards, codec): (Vec<Shard>, Codec),
     ears: &[Ear],
     rounds: &[u64],
 ) -> Result<Vec<ActorRef<ParameterServer>>, JobError> {
     let mut servers = vec![];
     for (index, shard) in shards.into_iter().enumerate() {
         let (mut shard, ears, rounds) = (Some(shard), ears.to_vec(), rounds.to_vec());
-        // For each child a push and two tasks, and a few tasks of its own.
-        let spawn = Spawn::named(server_name(index)).own_thread().mailbox(4 * ears.len() + 16);
+        // For each child a push and two tasks, of two rounds, and a few tasks of its own.
+        let spawn = Spawn::named(server_name(index)).own_thread().mailbox(6 * ears.len() + 16);
         let server = system.start(spawn, move || {
             // No restart: what it held is gone with it.
             let shard = shard.take().expect("a parameter server is made once");
-            ParameterServer::new(index, shard, ears.clone(), rounds.clone())
+            ParameterServer::new(index, shard, codec, ears.clone(), rounds.clone())
         });
         nodes.registry.publish(&server)?;
         servers.push(server);

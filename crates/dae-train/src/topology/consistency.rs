@@ -201,11 +201,12 @@ impl Check<'_> {
             self.report("out-of-range", "data.batch", reason, "use a smaller batch");
         }
         let shards =
-            word.model().iter().map(|item| if let MItem::Join(join) = item { join.shards } else { 1 });
+            word.model().iter().map(|item| if let MItem::Join(join) = item { join.parts() } else { 1 });
         if shards.max().is_some_and(|shards| shards > MOST_SHARDS) {
-            let reason =
-                format!("each shard of a centre is an actor on a thread of its own, at most {MOST_SHARDS}");
-            self.report("out-of-range", KEY, reason, "write fewer `shards`");
+            let reason = format!(
+                "each shard or fragment of a centre is an actor on a thread of its own, at most {MOST_SHARDS}"
+            );
+            self.report("out-of-range", KEY, reason, "write a smaller `shards` or `frag`");
         }
         let (nodes, named) = (word.nodes(), self.topology.placement.nodes.len());
         if (1..nodes as usize).contains(&named) && self.sound(&["placement.nodes"]) {

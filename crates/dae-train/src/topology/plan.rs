@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::document::Topology;
 use super::learning_rate::LearningRate;
 use super::marks::Marks;
-use crate::centre::Shard;
+use crate::centre::{Shard, Turns};
 use crate::optimizer::Rule;
 
 /// What a checkpoint calls the thin matrices of low rank.
@@ -176,6 +176,23 @@ impl Plan {
         steps.div_ceil(self.period()).saturating_mul(n).div_ceil(k)
     }
 
+    /// How the children of a join push.
+    pub fn push_codec(&self) -> Codec {
+        self.join().map_or(Codec::F32, |join| codec(join.wire))
+    }
+
+    /// When the fragments of a join are due, where they travel by themselves.
+    pub fn turns(&self) -> Option<Turns> {
+        let join = self.join().filter(|join| join.streams())?;
+        let fragments = u64::from(join.frag);
+        Some(Turns { fragments, apart: self.period() / fragments, delay: join.delay.into() })
+    }
+
+    /// Whether the children of a join begin rounds elsewhere than where the centre is, and know that themselves.
+    pub fn stands_apart(&self) -> bool {
+        self.join().is_some_and(|join| join.streams() || join.mix != 0.0)
+    }
+
     /// The names of the flat buffers that a checkpoint holds besides the parameters: those of the state, and what the nodes
     /// keep back.
     pub fn buffers(&self) -> Vec<String> {
@@ -194,14 +211,17 @@ impl Plan {
     }
 
     /// The buffers of the optimizer's state. A join has those of the outer optimizer; it and a gossip then for each child
-    /// those of its own, and what the child holds if that is not the centre.
+    /// those of its own, what a lossy wire has kept back of its pushes, and what the child holds or where it stands if that is
+    /// not the centre.
     pub fn state_buffers(&self) -> Vec<String> {
         let inner = self.optimizer().map(Rule::new).map_or(&[][..], |rule| rule.state_names());
         let Some(hub) = self.hub() else { return inner.iter().map(|&name| name.into()).collect() };
         let elastic = self.join().is_some_and(|join| matches!(join.outer, Outer::Elastic(_)));
-        let own = (elastic || self.gossip().is_some()).then_some("own");
+        let kept = self.push_codec().loses().then_some("kept");
+        let own = (elastic || self.stands_apart() || self.gossip().is_some()).then_some("own");
         let outer = self.outer_buffers().iter().map(|name| format!("outer_{name}"));
-        let child = |child| inner.iter().copied().chain(own).map(move |name| format!("child{child}_{name}"));
+        let names = || inner.iter().copied().chain(kept).chain(own);
+        let child = |child| names().map(move |name| format!("child{child}_{name}"));
         outer.chain((0..hub.children()).flat_map(child)).collect()
     }
 
@@ -249,22 +269,25 @@ fn splits(word: &Word) -> impl Iterator<Item = &Split> {
 }
 
 fn means(split: &Split, layout: &Layout) -> Option<Means> {
-    let codec = match split.wire {
-        Wire::PowerSgd(rank) => {
-            let algorithm = algorithm(split.algo).unwrap_or_default();
-            return Some(Means::LowRank { rank: rank as usize, matrices: matrices(layout), algorithm });
-        }
+    if let Wire::PowerSgd(rank) = split.wire {
+        let algorithm = algorithm(split.algo).unwrap_or_default();
+        return Some(Means::LowRank { rank: rank as usize, matrices: matrices(layout), algorithm });
+    }
+    match codec(split.wire) {
+        Codec::F32 => algorithm(split.algo).map(Means::Plain),
+        codec => Some(Means::Coded(codec)),
+    }
+}
+
+fn codec(wire: Wire) -> Codec {
+    match wire {
         Wire::Bf16 => Codec::Bf16,
         Wire::F16 => Codec::F16,
         Wire::Int8 => Codec::Int8,
         Wire::TopK(fraction) => Codec::TopK(fraction),
-        // The others do not run yet.
-        _ => Codec::F32,
-    };
-    if codec.loses() {
-        return Some(Means::Coded(codec));
+        // Of what is lossy these do not run yet, or are no codecs.
+        Wire::F32 | Wire::Int4 | Wire::PowerSgd(_) => Codec::F32,
     }
-    algorithm(split.algo).map(Means::Plain)
 }
 
 fn algorithm(algo: Algo) -> Option<Algorithm> {

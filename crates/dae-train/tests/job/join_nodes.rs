@@ -5,7 +5,9 @@ use crate::endurance::dawdle;
 use crate::linear::{Act, Linear, Moment};
 use crate::rig::{FEATURES, Folder, Ran, Rig, plan, topology};
 use dae_actor::Peer;
+use dae_schedule::cost::{Facts, Figures, cost};
 use dae_train::actors::{Committed, Ended};
+use dae_train::backend::Backend;
 use dae_train::job::{JobError, JobHandle};
 use dae_train::topology::Topology;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,6 +49,9 @@ fn words_that_wait_for_all_are_those_of_one_node_to_the_bit() {
         "split 2 | step adamw(1e-2) | every 5 | join 2 @ outer=nesterov(0.7,0.9)",
         "step sgd(0.1, momentum=0.9) | every 4 | join 3 @ outer=elastic(0.3) shards=3",
         "split 2 order=exact | step adam(0.01) | every 3 | join 2 @ weight=equal",
+        "split 2 | step adamw(1e-2) | every 4 | join 3 @ outer=nesterov(0.7,0.5) wire=int8 shards=2",
+        "step raw | join 2 @ outer=adam(1e-2) wire=topk(0.1)",
+        "split 2 | step adamw(1e-2) | every 6 | join 3 @ outer=nesterov(0.5,0.5) frag=3 delay=1 mix=0.5 wire=int8",
     ] {
         let (apart, together) = both(word);
         // Ends in the middle of a step, and mostly of a round.
@@ -74,7 +79,7 @@ fn who_waits_for_nobody_learns_too_and_every_push_counts_once() {
         "step raw | join 3 @ sync=async outer=sgd(0.1) stale=lr/tau shards=2",
         "split 2 | step adam(0.02) | every 5 | join 3 @ sync=async outer=nesterov(0.2,0.3)",
         "step sgd(0.2) | every 5 | join 3 @ sync=quorum(2,keep)",
-        "step sgd(0.2) | every 5 | join 3 @ sync=quorum(2,drop)",
+        "step sgd(0.2) | every 5 | join 3 @ sync=quorum(2,drop) wire=bf16",
         "step sgd(0.2) | every 5 | join 3 @ sync=ssp(1) stale=drop(4)",
     ] {
         let (apart, _) = both(word);
@@ -111,6 +116,9 @@ fn stopping_and_going_on_changes_no_bit_of_a_word_that_waits() {
         "split 2 | step adam(0.01) | every 3 | join 2 @ outer=nesterov(0.7,0.9) shards=2",
         "step sgd(0.1, momentum=0.9) | every 4 | join 3 @ outer=elastic(0.3)",
         "step raw | every 2 | join 2 @ outer=adam(0.01)",
+        "step adam(0.01) | every 3 | join 3 @ outer=nesterov(0.7,0.5) wire=topk(0.1) shards=2",
+        "step raw | every 2 | join 2 @ outer=adam(0.01) wire=f16",
+        "step adam(0.01) | every 4 | join 2 @ outer=nesterov(0.5,0.5) frag=2 delay=1 mix=0.5 wire=int8",
     ] {
         let (apart, together) = both(word);
         let (apart, together) = (apart.steps(120), together.steps(120));
@@ -208,6 +216,43 @@ fn a_node_that_stands_still_is_named() {
         assert!(other.failed().contains("did not answer within 1s"), "{}", other.failed());
         assert_eq!(other.report.lost.as_deref(), Some(["a", "b"][frozen]));
         assert!(matches!(nodes[frozen].report.how, Ended::Failed(_)), "{:?}", nodes[frozen].report);
+    }
+}
+
+#[test]
+fn the_bytes_between_nodes_are_those_that_were_predicted() {
+    let params = Linear::new(FEATURES).layout().len();
+    let (every, rounds) = (2, 6);
+    let sent = |wire: &str, shards: u32, sync: &str| {
+        let word = format!(
+            "step raw | every {every} | join 3 @cluster outer=sgd(0.1) wire={wire} shards={shards} {sync}"
+        );
+        let word = topology(&word).steps(every * rounds);
+        let ends: [Arc<OnceLock<Vec<Peer>>>; 3] = Default::default();
+        let rigs = rigs(&word).into_iter().zip(&ends).map(|(rig, end)| rig.peers_to(end));
+        finished(Folder::new().nodes(rigs.collect(), false));
+        let measured: u64 = ends.iter().flat_map(|end| end.get().unwrap()).map(Peer::bulk_bytes).sum();
+        let facts = Facts::of_params(params as u64, 4);
+        let cost = cost(plan(&word).word(), &facts, &Figures::default()).unwrap();
+        let [cluster] = &cost.traffic[..] else { panic!("{:?}", cost.traffic) };
+        assert_eq!(cluster.link, "cluster");
+        // At its end each child on another node shows what its wire has kept back.
+        let kept = if wire == "f32" { 0 } else { 2 * 4 * params as u64 };
+        let predicted = cluster.sent_bytes * (every * rounds) as f64;
+        assert!(
+            (predicted - (measured - kept) as f64).abs() < 1e-6,
+            "{wire} {shards}: {predicted} {measured}"
+        );
+        measured - kept
+    };
+    let plain = sent("f32", 1, "");
+    assert_eq!(plain, 2 * 2 * rounds * 4 * params as u64);
+    for (wire, most) in [("bf16", 0.5), ("f16", 0.5), ("int8", 0.28), ("topk(0.1)", 0.21)] {
+        for (shards, sync) in [(1, ""), (3, ""), (1, "sync=async"), (3, "sync=ssp(1)")] {
+            // What is pulled is whole.
+            let pushed = (sent(wire, shards, sync) - plain / 2) as f64;
+            assert!(pushed <= most * (plain / 2) as f64, "{wire} {shards} {sync}: {pushed}");
+        }
     }
 }
 

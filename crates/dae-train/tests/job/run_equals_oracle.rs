@@ -9,7 +9,7 @@ use crate::linear::{Act, Linear};
 use crate::rig::{FEATURES, Folder, Ran, Rig, plan, topology};
 use dae_schedule::oracle::Push;
 use dae_schedule::testing::word_that_runs;
-use dae_schedule::{GItem, MItem, Order, Word};
+use dae_schedule::{GItem, Join, MItem, Order, Word};
 use dae_train::data::uniform;
 use dae_train::job::JobHandle;
 use dae_train::topology::Topology;
@@ -68,6 +68,10 @@ impl Case {
         })
     }
 
+    fn join(&self) -> Option<&Join> {
+        self.word.model().iter().find_map(|item| if let MItem::Join(join) = item { Some(join) } else { None })
+    }
+
     fn exact(&self) -> bool {
         let exact = |item: &GItem| matches!(item, GItem::Split(split) if split.order == Order::Exact);
         self.word.gradient().iter().any(exact)
@@ -93,6 +97,9 @@ struct Seen {
     waiting: usize,
     gossips: usize,
     exact: usize,
+    coded: usize,
+    streams: usize,
+    mixes: usize,
     free: usize,
     pushes: usize,
     stale: usize,
@@ -102,6 +109,10 @@ struct Seen {
 /// Holds what a run came to against the oracle.
 fn holds(case: &Case, topology: &Topology, ran: &Ran, seen: &mut Seen) {
     seen.gossips += usize::from(case.word.model().iter().any(|item| matches!(item, MItem::Gossip(_))));
+    let has = |is: fn(&Join) -> bool| usize::from(case.join().is_some_and(is));
+    seen.coded += has(|join| join.wire.loses());
+    seen.streams += has(Join::streams);
+    seen.mixes += has(|join| join.mix != 0.0);
     if case.waits() {
         (seen.waiting, seen.exact) = (seen.waiting + 1, seen.exact + usize::from(case.exact()));
         let truth = interpreted(topology, None);
@@ -149,6 +160,7 @@ fn every_word_comes_to_the_bits_of_the_oracle() {
     println!("{seen:?}");
     assert!(seen.waiting + seen.free >= 200, "{seen:?}");
     assert!(seen.gossips > 30, "{seen:?}");
+    assert!(seen.coded > 25 && seen.streams > 5 && seen.mixes > 20, "{seen:?}");
     assert!(seen.exact > 40 && seen.free > 30 && seen.stale > 100 && seen.dropped > 5, "{seen:?}");
 }
 
@@ -157,9 +169,9 @@ fn every_word_comes_to_the_bits_of_the_oracle() {
 fn a_log_that_was_gone_on_with_is_the_log_of_the_whole() {
     for around in [
         "join 3 sync=async outer=nesterov(0.5,0.5)",
-        "join 3 sync=ssp(1) outer=nesterov(0.5,0.5)",
+        "join 3 sync=ssp(1) wire=int8 outer=nesterov(0.5,0.5)",
         "join 3 sync=quorum(2,keep) outer=nesterov(0.5,0.5)",
-        "join 3 sync=quorum(2,drop) outer=nesterov(0.5,0.5)",
+        "join 3 sync=quorum(2,drop) wire=topk(0.3) outer=nesterov(0.5,0.5)",
         "gossip 3 sync=async",
         "gossip 3 graph=exp push sync=async",
     ] {
