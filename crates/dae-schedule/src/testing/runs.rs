@@ -55,7 +55,13 @@ fn fitted(word: Word, place: Option<Place>, order: Order) -> Word {
         }
     }
     let sums = model.iter().any(|item| matches!(item, MItem::Join(join) if join.scale == Scale::Sum));
+    let pushes = |item: &MItem| matches!(item, MItem::Gossip(gossip) if gossip.push && gossip.asynchronous);
     let closing = match word.step.closing {
+        // Who has given nearly all away by then moves by so much more: Adam's steps do not grow with it.
+        Closing::Optimizer(optimizer) if model.iter().any(pushes) => {
+            let lr = within(optimizer.lr(), 0.0002, 0.001);
+            Closing::Optimizer(Optimizer::Adam { lr, beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.0 })
+        }
         Closing::Optimizer(optimizer) => Closing::Optimizer(slow(optimizer, if sums { 0.1 } else { 1.0 })),
         Closing::Raw => Closing::Raw,
     };

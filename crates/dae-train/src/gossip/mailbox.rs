@@ -157,7 +157,10 @@ impl Mailbox {
             return false;
         }
         let others = mix.from.iter().filter_map(|from| self.letters.remove(&(mix.turn, *from)));
-        let others: Vec<_> = others.map(|letter| (letter.mass, letter.weight)).collect();
+        let mut others: Vec<_> = others.map(|letter| (letter.mass, letter.weight)).collect();
+        if mix.theirs == 0.0 {
+            others.clear();
+        }
         self.holding.mix(&others, mix.theirs, mix.share);
         true
     }

@@ -17,7 +17,7 @@ pub struct Mix {
     pub to: Vec<usize>,
     /// Whose is taken, in the order it is summed.
     pub from: Vec<usize>,
-    /// What the sum of the others is multiplied with, before it is added to its own.
+    /// What the sum of the others is multiplied with, before it is added to its own; 0 where they are only waited for.
     pub theirs: f64,
     /// What all that is multiplied with.
     pub share: f64,
@@ -50,7 +50,8 @@ impl Pairs {
     }
 
     /// What is done when a peer has ended a round: it and its neighbour meet in the middle; with `push` it sends half of what
-    /// it holds.
+    /// it holds. Then it takes nothing, and yet waits until the other has come to it, so that what is sent to one whose
+    /// thread is slow does not pile up.
     pub fn meet(&self, turn: u64, peer: usize, round: u64) -> Vec<Mix> {
         let Gossip { n, push, ref graph, .. } = self.gossip;
         let mix = |peer, to: &[usize], from: &[usize], theirs, share| {
@@ -61,7 +62,7 @@ impl Pairs {
         match graph.partner(n as usize, peer, round, self.seed) {
             None => vec![own(mix(peer, &[], &[], 0.0, 1.0))],
             Some(other) if push => {
-                vec![own(mix(peer, &[other], &[], 0.0, 0.5)), mix(other, &[], &[peer], 0.5, 1.0)]
+                vec![own(mix(peer, &[other], &[other], 0.0, 0.5)), mix(other, &[peer], &[peer], 0.5, 1.0)]
             }
             Some(other) => {
                 vec![own(mix(peer, &[other], &[other], 1.0, 0.5)), mix(other, &[peer], &[peer], 1.0, 0.5)]

@@ -343,6 +343,27 @@ fn a_peer_runs_ahead_of_those_it_does_not_hear() {
 }
 
 #[test]
+fn who_pushes_waits_until_the_other_has_come_to_it() {
+    let pairs = Pairs::new(Gossip { push: true, asynchronous: true, ..Gossip::new(2) }, 0);
+    let mailbox = |index, mass| Mailbox::new(index, Holding::new(vec![mass], 1.0, true), 0);
+    let (mut one, mut two) = (mailbox(0, 8.0), mailbox(1, 2.0));
+    one.told(Task::Serve { round: 0, copy: false });
+    one.pushed(0, vec![8.0]).unwrap();
+    let [own, other] = <[_; 2]>::try_from(pairs.meet(1, 0, 0)).unwrap();
+    let letter = |acts: Vec<Act>| match acts.into_iter().next() {
+        Some(Act::Send { letter, .. }) => letter,
+        act => panic!("{act:?}"),
+    };
+    let given = letter(one.told(Task::Mix(own)));
+    assert!(one.told(Task::Serve { round: 1, copy: false }).is_empty(), "it goes on before it was heard");
+    let heard = letter(two.told(Task::Mix(other)));
+    assert!(matches!(one.received(heard).unwrap()[..], [Act::Serve { round: 1, .. }]));
+    two.received(given).unwrap();
+    assert_eq!(one.holding(), &Holding::new(vec![4.0], 0.5, true));
+    assert_eq!(two.holding(), &Holding::new(vec![6.0], 1.5, true));
+}
+
+#[test]
 fn what_does_not_fit_is_told_whose_it_is() {
     let mut mailbox = Mailbox::new(2, Holding::new(vec![0.0; 3], 1.0, false), 0);
     mailbox.told(Task::Serve { round: 0, copy: false });
