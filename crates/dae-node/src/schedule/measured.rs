@@ -103,6 +103,9 @@ impl Measured {
             return Some(in_proportion(last));
         }
         let above = self.gradients.iter().position(|(size, _)| *size >= batch)?;
+        if self.gradients[above].0 == batch {
+            return Some(self.gradients[above].1);
+        }
         let Some(below) = above.checked_sub(1) else { return Some(in_proportion(first)) };
         let [(a, a_s), (b, b_s)] = [self.gradients[below], self.gradients[above]];
         Some(a_s + (b_s - a_s) * (at - a as f64) / (b - a) as f64)
