@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 use dae_actor::{Peer, Registry, Spawn, System};
+use dae_cluster::protocol::Work;
 use dae_cluster::protocol::hosts::{
     ActorLine, Assignment, Enlist, Enlisted, FACT_JOB, FACT_TOKEN, HOST, HostDone, HostProgress, NODE,
     Outcome, Progress, TOKEN,
@@ -91,7 +92,8 @@ async fn train(
     tell: impl AsyncFn(Progress),
 ) -> Option<Outcome> {
     let word = |name: &str| {
-        let words = part.topology.split_whitespace();
+        let Work::Train(topology) = &part.work else { panic!("{:?}", part.work) };
+        let words = topology.split_whitespace();
         words
             .filter_map(|word| word.split_once('=').or(Some((word, ""))))
             .find(|(key, _)| *key == name)

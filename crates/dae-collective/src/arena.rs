@@ -396,11 +396,7 @@ impl Arena {
         assert_eq!(state.len(), self.state.len(), "one buffer for each of the optimizer's states");
         let fill = |to: &FlatBuffer, from: &[f32]| {
             // SAFETY: nobody is inside (checked above), nor enters (the lock), so nobody reads or writes the buffers.
-            let to = unsafe { to.slice_mut(0..to.len()) };
-            // What stays zero takes no memory: a node that moves a part of the parameters has state of that part alone.
-            for (to, from) in to.iter_mut().zip(from).filter(|(to, from)| to.to_bits() != from.to_bits()) {
-                *to = *from;
-            }
+            unsafe { to.slice_mut(0..to.len()) }.copy_from_slice(from);
         };
         fill(&self.params, params);
         for (to, from) in self.state.iter().zip(state) {

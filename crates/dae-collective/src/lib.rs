@@ -19,6 +19,8 @@
 //! | `perform` | [`perform`]: what a plan says, done over [`Peers`] |
 //! | `cost` | [`Cost`]: what a sum over nodes costs by each algorithm |
 //! | `probe` | [`Probed`]: that cost, measured between the very nodes |
+//! | `timed` | [`Timed`]: how long sums take, and what each link can do |
+//! | `worst` | figures that all nodes agree on |
 //! | `codec` | [`Codec`]: numbers in fewer bytes, and what is lost kept for the next time |
 //! | `coded` | a sum over nodes whose numbers travel in a codec |
 //! | `low_rank` | a sum over nodes in which matrices travel as products of two thin ones |
@@ -49,6 +51,8 @@ mod perform;
 mod plan;
 mod probe;
 mod snapshot;
+mod timed;
+mod worst;
 
 pub use algorithm::Algorithm;
 pub use apply::Apply;
@@ -70,3 +74,4 @@ pub use perform::perform;
 pub use plan::{Collective, Plan, Receive, Round, Send, Take};
 pub use probe::Probed;
 pub use snapshot::Snapshot;
+pub use timed::{Timed, Times};

@@ -332,7 +332,10 @@ impl Member {
     pub fn first_to_say(&mut self, mine: bool) -> Result<Option<usize>, Broken> {
         let node = match &mut self.across {
             None => return Ok(mine.then_some(self.rank())),
-            Some(across) => across.first(self.turn, mine)?,
+            Some(across) => {
+                let first = across.first(self.turn, mine);
+                first.inspect_err(|broken| self.barrier.break_with(broken.clone()))?
+            }
         };
         Ok(node.map(|node| node * self.arena.world() + self.rank))
     }
@@ -374,10 +377,11 @@ impl Member {
     /// If the group breaks meanwhile, the last final copy has not been written yet, or a rank did not leave with it.
     pub fn leave(mut self, step: u64) -> Result<Option<Snapshot>, Broken> {
         self.check()?;
-        if let Some(across) = &mut self.across {
-            across.meet(self.turn)?;
-        }
+        // The first node has all that is to be kept before anybody goes.
         self.collect()?;
+        if let Some(across) = &mut self.across {
+            across.meet(self.turn).inspect_err(|broken| self.barrier.break_with(broken.clone()))?;
+        }
         if !self.copy_into(FINAL)? {
             return Err(self.failed("the previous final copy is still being read"));
         }
@@ -406,10 +410,13 @@ impl Member {
 
     /// Brings this slice of the optimizer's state to the first node, where each has its own part of it.
     fn collect(&mut self) -> Result<(), Broken> {
-        let Self { arena, across: Some(across), slice, turn, whole: true, .. } = self else { return Ok(()) };
+        let Self { arena, barrier, across: Some(across), slice, turn, whole: true, .. } = self else {
+            return Ok(());
+        };
         for (n, buffer) in arena.state.iter().enumerate() {
             // SAFETY: this rank alone touches its slice of the state, in a reduce and here.
-            across.collect(*turn, n, unsafe { buffer.slice_mut(slice.clone()) })?;
+            let collected = across.collect(*turn, n, unsafe { buffer.slice_mut(slice.clone()) });
+            collected.inspect_err(|broken| barrier.break_with(broken.clone()))?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What the links between these very nodes can do, found out by trying.
 
-use crate::Algorithm;
-use crate::{Broken, Choice, Cost, Incoming, Outgoing, Peers, Phase, Tag};
+use crate::worst::worst;
+use crate::{Algorithm, Broken, Choice, Cost, Incoming, Outgoing, Peers, Phase, Tag};
 use std::time::Instant;
 
 /// Exchanges of next to nothing.
@@ -12,8 +12,8 @@ const WARM: usize = 3;
 const LARGE: usize = 2;
 /// The bytes of one.
 const LARGE_BYTES: usize = 1 << 20;
-/// What a node tells of itself: three numbers.
-const FIGURES: usize = 24;
+/// The bytes of one of next to nothing.
+const SMALL_BYTES: usize = 24;
 
 /// What was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -77,7 +77,7 @@ impl Trials<'_> {
     }
 
     fn small(&mut self, many: usize) -> Result<Vec<f64>, Broken> {
-        let body = [0; FIGURES];
+        let body = [0; SMALL_BYTES];
         let mut into = vec![body.to_vec(); self.peers.nodes()];
         let trial = |_| self.exchange(Outgoing { head: &[], body: &body }, &mut into, many);
         let all: Vec<_> = (0..WARM + SMALL).map(trial).collect::<Result<_, _>>()?;
@@ -95,40 +95,15 @@ impl Trials<'_> {
 
     /// The worst of what all nodes found.
     fn agree(&mut self, here: Cost) -> Result<Cost, Broken> {
-        let mine = encode(here);
-        let mut all = vec![mine.to_vec(); self.peers.nodes()];
-        self.exchange(Outgoing { head: &[], body: &mine }, &mut all, self.peers.nodes() - 1)?;
-        Ok(all.iter().map(|bytes| decode(bytes)).fold(Cost::default(), worse))
+        self.tag.step += 1;
+        let mine = [here.latency_s, here.message_s, here.seconds_per_byte];
+        let [latency_s, message_s, seconds_per_byte] = worst(self.peers, self.tag, mine)?;
+        Ok(Cost { latency_s, message_s, seconds_per_byte })
     }
 }
 
-fn encode(Cost { latency_s, message_s, seconds_per_byte }: Cost) -> [u8; FIGURES] {
-    let mut bytes = [0; FIGURES];
-    for (into, figure) in bytes.as_chunks_mut().0.iter_mut().zip([latency_s, message_s, seconds_per_byte]) {
-        *into = f64::to_le_bytes(figure);
-    }
-    bytes
-}
-
-/// A figure that is none counts for nothing.
-fn decode(bytes: &[u8]) -> Cost {
-    let (figures, _) = bytes.as_chunks();
-    let figure = |n: usize| {
-        let found = figures.get(n).map_or(0.0, |bytes| f64::from_le_bytes(*bytes));
-        if found.is_finite() { found.max(0.0) } else { 0.0 }
-    };
-    Cost { latency_s: figure(0), message_s: figure(1), seconds_per_byte: figure(2) }
-}
-
-fn worse(a: Cost, b: Cost) -> Cost {
-    Cost {
-        latency_s: a.latency_s.max(b.latency_s),
-        message_s: a.message_s.max(b.message_s),
-        seconds_per_byte: a.seconds_per_byte.max(b.seconds_per_byte),
-    }
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
+/// The time in the middle.
+pub(crate) fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
 }
@@ -138,6 +113,14 @@ mod tests {
     use super::*;
     use crate::MemoryPeers;
     use std::time::Duration;
+
+    fn worse(a: Cost, b: Cost) -> Cost {
+        Cost {
+            latency_s: a.latency_s.max(b.latency_s),
+            message_s: a.message_s.max(b.message_s),
+            seconds_per_byte: a.seconds_per_byte.max(b.seconds_per_byte),
+        }
+    }
 
     #[test]
     fn all_nodes_agree_and_choose_alike() {
@@ -161,14 +144,5 @@ mod tests {
         drop(ends.pop());
         let told = Probed::probe(&mut ends[0], 1).unwrap_err();
         assert_eq!(told.to_string(), "node b: it has gone");
-    }
-
-    #[test]
-    fn figures_that_are_none_count_for_nothing() {
-        let cost = Cost { latency_s: 1.5, message_s: 0.0, seconds_per_byte: 1e-9 };
-        assert_eq!(decode(&encode(cost)), cost);
-        let none = Cost { latency_s: f64::NAN, message_s: -1.0, seconds_per_byte: f64::INFINITY };
-        assert_eq!(decode(&encode(none)), Cost::default());
-        assert_eq!(decode(&[1; 5]), Cost::default());
     }
 }

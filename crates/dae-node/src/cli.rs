@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::bench_args::BenchCommand;
 use crate::cluster_args::{DaemonArgs, DoctorArgs, JoinArgs, KeyCommand, ShowArgs};
 use crate::job_args::{AttachArgs, LogsArgs, SpreadArgs, StopArgs};
 use crate::schedule_args::ScheduleCommand;
@@ -52,6 +53,9 @@ pub enum Command {
     Stop(StopArgs),
     /// The actors of all daemons and hosts of a cluster
     Actors(ShowArgs),
+    /// Measure what machines and the links between them can do
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Look for what may keep this machine from joining or training; each finding with its fix
     Doctor(DoctorArgs),
     /// Bring datasets to this machine

@@ -9,6 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::bench_args::ComputeArgs;
 use crate::check;
 use crate::cli::{CheckArgs, EvalArgs, HostArgs, RunArgs, TopologyArgs};
 use crate::exit::Failure;
@@ -38,6 +39,22 @@ pub fn eval(args: &EvalArgs) -> Result<Vec<u8>, Failure> {
     let mut arguments = vec!["eval".into(), args.run.clone().into()];
     if args.json {
         arguments.push("--json".into());
+    }
+    Err(become_host(&args.host, arguments))
+}
+
+/// Becomes the host and measures what a topology's model takes. Returns only if it cannot.
+pub fn bench_compute(args: &ComputeArgs) -> Result<Vec<u8>, Failure> {
+    let mut arguments = arguments("bench-compute", &args.topology);
+    if !args.batches.is_empty() {
+        let sizes: Vec<_> = args.batches.iter().map(u32::to_string).collect();
+        arguments.extend(["--batches".into(), sizes.join(",").into()]);
+    }
+    if args.json {
+        arguments.push("--json".into());
+    }
+    if let Some(file) = &args.out {
+        arguments.extend(["--out".into(), file.into()]);
     }
     Err(become_host(&args.host, arguments))
 }

@@ -11,6 +11,7 @@
 //! | `spread` | a topology run over the nodes of a cluster |
 //! | `follow`, `interrupts` | a job followed to its end; Ctrl-C meanwhile |
 //! | `jobs`, `actors` | jobs listed, read, stopped; actors listed |
+//! | `bench`, `bench_args` | what machines and the links between them can do, measured |
 //! | `doctor` | what may keep this machine from joining or training |
 //! | `plot` | the learning curves of several runs in one picture |
 //! | `table` | tables for people, JSON for programs |
@@ -19,6 +20,8 @@
 //! | `docs` | shell completions and man pages |
 mod actors;
 mod ask;
+mod bench;
+mod bench_args;
 mod check;
 mod cli;
 mod cluster_args;
@@ -92,6 +95,7 @@ fn perform(command: Command) -> Result<Vec<u8>, Failure> {
         Command::Logs(logs) => jobs::logs(&logs),
         Command::Stop(stop) => jobs::stop(&stop),
         Command::Actors(show) => actors::actors(&show),
+        Command::Bench(command) => bench::bench(&command),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Data(DataCommand::Fetch { dataset: Dataset::Mnist, to }) => fetch::mnist(to),
         Command::Topology(TopologyCommand::Schema) => check::schema(),

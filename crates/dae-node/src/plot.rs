@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use dae_schedule::cost::{Cost, Figures, Straggler, Traffic};
+use dae_schedule::cost::{Cost, Straggler, Traffic};
 use dae_train::exit::Exit;
 use dae_train::picture::{PictureError, Series, learning_curves};
 use dae_train::run_folder::{Past, PastError};
@@ -134,11 +134,12 @@ fn figures(nodes: Option<u32>) -> FiguresArgs {
     FiguresArgs {
         nodes,
         workers_per_node: None,
-        link: Figures::default().links.cluster,
+        link: None,
+        measured: Vec::new(),
         straggler: Straggler::None,
         model_params: None,
         batch: None,
-        compute_ms: 10.0,
+        compute_ms: None,
     }
 }
 

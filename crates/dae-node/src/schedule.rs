@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `given` | a schedule, facts and figures as they were given |
+//! | `measured` | figures that were measured, in place of those that are supposed |
 //! | `explain` | what it is |
 //! | `cost` | what it costs |
 //! | `compare` | what several cost, side by side |
@@ -11,6 +12,7 @@ pub mod compare;
 pub mod cost;
 pub mod explain;
 mod given;
+mod measured;
 mod plot;
 
 pub use given::Given;

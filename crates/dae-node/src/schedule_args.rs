@@ -75,9 +75,13 @@ pub struct FiguresArgs {
     /// Workers that fit on a node [default: the schedule's, spread evenly over --nodes]
     #[arg(long, value_name = "N")]
     pub workers_per_node: Option<u32>,
-    /// Links between nodes: 1gbe, 10gbe, 25gbe, 100gbe, loopback, or LATENCY,BANDWIDTH such as 50us,1.2GB/s
-    #[arg(long, value_name = "LINK", default_value = "10gbe", value_parser = Link::parse)]
-    pub link: Link,
+    /// Links between nodes: 1gbe, 10gbe, 25gbe, 100gbe, loopback, or LATENCY,BANDWIDTH such as 50us,1.2GB/s [default: as
+    /// --measured says, or 10gbe]
+    #[arg(long, value_name = "LINK", value_parser = Link::parse)]
+    pub link: Option<Link>,
+    /// What `bench net`, `bench allreduce` or `bench compute` has written; repeatable. Options beside it go before
+    #[arg(long, value_name = "FILE")]
+    pub measured: Vec<PathBuf>,
     /// Who is slow: none, lognormal:SIGMA (all a little), p:PROBABILITY,FACTOR (any now and then), one:FACTOR (one always)
     #[arg(long, value_name = "WHO", default_value = "none", value_parser = Straggler::parse)]
     pub straggler: Straggler,
@@ -87,9 +91,9 @@ pub struct FiguresArgs {
     /// Samples of a worker's micro-batch [default: data.batch of the topology, or 128]
     #[arg(long, value_name = "N")]
     pub batch: Option<u64>,
-    /// Milliseconds a worker computes on a micro-batch
-    #[arg(long, value_name = "X", default_value_t = 10.0)]
-    pub compute_ms: f64,
+    /// Milliseconds a worker computes on a micro-batch [default: as --measured says, or 10]
+    #[arg(long, value_name = "X")]
+    pub compute_ms: Option<f64>,
 }
 
 /// `schedule check`.

@@ -3,6 +3,7 @@
 use std::path::{Path, absolute};
 
 use dae_cluster::client::Client;
+use dae_cluster::protocol::Work;
 use dae_cluster::protocol::jobs::{Demand, RunJob};
 use dae_train::topology::Plan;
 
@@ -44,7 +45,7 @@ fn job(args: &RunArgs, plan: &Plan) -> Result<RunJob, Failure> {
     let topology = plan.topology();
     Ok(RunJob {
         name: topology.job.name.clone(),
-        topology: topology.to_toml(),
+        work: Work::Train(topology.to_toml()),
         demand: Demand {
             nodes: number(plan.nodes()),
             workers_per_node: number(plan.workers_per_node()),

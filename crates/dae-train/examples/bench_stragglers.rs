@@ -7,6 +7,7 @@
 use dae_actor::System;
 use dae_collective::Member;
 use dae_schedule::cost::{Facts, Figures, Link, Links, Straggler, cost};
+use dae_train::actors::Ended;
 use dae_train::backend::{Backend, BackendError, Replica};
 use dae_train::data::{Batch, Dataset, uniform};
 use dae_train::job::Job;
@@ -90,7 +91,9 @@ fn measure(word: &str, straggler: Straggler) -> Outcome<f64> {
     });
     let job = Job::prepare(plan, backend, Arc::new(Nothing), &run, false)?;
     let report = System::run(|mut system| async move { job.run(&mut system, |_, _| Ok(vec![])).await })??;
-    assert!(report.step > 0, "{report:?}");
+    if !matches!(report.how, Ended::Finished) {
+        return Err(format!("{word}: {:?}", report.how).into());
+    }
     let begun = clock.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let dropped = dropped(&std::fs::read_to_string(run.events())?)?;
     Ok(slowdown(&begun, &dropped))

@@ -28,6 +28,9 @@ pub(crate) enum Command {
     /// Measure how fast gradients are summed
     #[command(hide = true)]
     BenchAllreduce(BenchArgs),
+    /// Measure how long a gradient takes, and the optimizer
+    #[command(hide = true)]
+    BenchCompute(BenchComputeArgs),
 }
 
 #[derive(Debug, Args)]
@@ -66,6 +69,12 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| (1..=1024).contains(n)).ok_or_else(|| "a number from 1 to 1024".to_owned())
 }
 
+/// As many as `data.batch` may be.
+fn samples(text: &str) -> Result<usize, String> {
+    let fine = text.parse().ok().filter(|n| (1..=1_048_576).contains(n));
+    fine.ok_or_else(|| "a number from 1 to 1048576".to_owned())
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
     /// Workers of one process, in one arena
@@ -80,6 +89,21 @@ pub(crate) struct BenchArgs {
     /// Numbers travel between hosts as they are
     #[arg(long)]
     pub(crate) plain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchComputeArgs {
+    #[command(flatten)]
+    pub(crate) topology: TopologyArgs,
+    /// Samples in a gradient, each size by itself [default: a quarter, a half, once and twice data.batch]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = samples)]
+    pub(crate) batches: Vec<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the JSON into this file, for `dae-node schedule cost --measured`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -109,6 +109,7 @@ impl Host {
             Command::Eval(args) => evaluate::evaluate(&self, args),
             Command::Serve(args) => serve::serve(&self, args),
             Command::BenchAllreduce(args) => bench::allreduce(args),
+            Command::BenchCompute(args) => bench::compute(&self, args),
         };
         match done {
             Ok(exit) => exit.into(),

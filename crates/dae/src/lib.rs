@@ -28,7 +28,7 @@
 //! | `place` | the folder of a run, where none was named |
 //! | `signals` | Ctrl-C: once to finish the step, twice to leave at once |
 //! | `progress` | the bar, or plain lines where there is no terminal |
-//! | `bench` | the command `bench-allreduce` |
+//! | `bench` | the commands that measure |
 //! | `evaluate` | the command `eval`, and the noise it measures with |
 //! | `souvenirs` | the pictures and the summary a run leaves behind |
 mod across;

@@ -37,10 +37,10 @@ fn run_over(lan: &Lan, folder: &Path, settings: &[&str]) -> Command {
 }
 
 /// A client that is killed with the test.
-struct Client(Child, PathBuf);
+pub struct Client(pub Child, PathBuf);
 
 impl Client {
-    fn start(lan: &Lan, mut command: Command) -> Self {
+    pub fn start(lan: &Lan, mut command: Command) -> Self {
         let log = lan.folder().join("client.log");
         let file = fs::File::create(&log).unwrap();
         let child =
@@ -48,11 +48,11 @@ impl Client {
         Self(child, log)
     }
 
-    fn output(&self) -> String {
+    pub fn output(&self) -> String {
         fs::read_to_string(&self.1).unwrap()
     }
 
-    fn code(&mut self) -> Option<i32> {
+    pub fn code(&mut self) -> Option<i32> {
         let status = poll(PATIENCE, || self.0.try_wait().unwrap());
         status.unwrap_or_else(|| panic!("the client does not end:\n{}", self.output())).code()
     }
@@ -98,7 +98,7 @@ fn until_step(daemon: &Daemon, client: &Client, at_least: u64) {
 }
 
 /// No host is left, nor a file of one beside the daemons' sockets.
-fn nothing_is_left(lan: &Lan, nodes: usize) {
+pub fn nothing_is_left(lan: &Lan, nodes: usize) {
     let gone = poll(Duration::from_secs(10), || hosts(lan).is_empty().then_some(()));
     assert!(gone.is_some(), "hosts are left: {:?}", hosts(lan));
     for place in 1..=nodes {

@@ -10,12 +10,14 @@
 //! | `hostile` | peers without the key |
 //! | `footprint` | how soon a daemon is there, and what it costs |
 //! | `jobs` | one job over several nodes, and what is left of it |
+//! | `bench` | what is measured between nodes |
 //! | `local_sh` | `cluster/local.sh` |
 //! | `outside` | Avahi sees us |
 
 #![allow(clippy::unwrap_used)]
 
 mod advertised;
+mod bench;
 mod daemon;
 mod footprint;
 mod hostile;

@@ -5,6 +5,7 @@ use dae_actor::{
     Accepts, Actor, Context, Handler, Peer, Registry, Remote, Reply, ReplyTo, Spawn, System, reply,
 };
 use dae_cluster::HostActor;
+use dae_cluster::protocol::Work;
 use dae_cluster::protocol::hosts::{
     Assignment, Enlist, Enlisted, FACT_TOKEN, HOST, HostActors, HostDone, HostProgress, HostSpot, JobKey,
     ListActors, NODE, Outcome, Progress, StopHost, TOKEN,
@@ -97,7 +98,8 @@ impl Handler<Enlist> for Daemon {
         for (index, (_, to)) in waiting {
             let Order { topology, run_dir, resume } = job.orders[index].clone();
             let (index, hosts, job_key) = (index as u32, hosts.clone(), JobKey([9; 32]));
-            let assignment = Assignment { index, hosts, topology, run_dir, resume, job_key };
+            let work = Work::Train(topology);
+            let assignment = Assignment { index, hosts, work, run_dir, resume, job_key };
             to.send(Enlisted::Assigned(Box::new(assignment)));
         }
         reply

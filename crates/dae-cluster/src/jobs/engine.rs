@@ -2,6 +2,7 @@
 
 use super::first_cause::FirstCause;
 use crate::logs::cause;
+use crate::protocol::Work;
 use crate::protocol::hosts::{Assignment, Enlist, HostSpot, JobKey, Outcome};
 use crate::protocol::jobs::JobState;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(crate) struct Order {
     /// The nodes, in the order of their ranks.
     pub(crate) nodes: Vec<String>,
-    pub(crate) topology: String,
+    pub(crate) work: Work,
     pub(crate) run_dir: Option<PathBuf>,
     pub(crate) resume: bool,
     pub(crate) job_key: JobKey,
@@ -232,11 +233,11 @@ impl Engine {
         };
         let hosts: Vec<_> = ready.iter().zip(&self.order.nodes).map(spot).collect();
         (self.phase, self.begun) = (Phase::Running, true);
-        let Order { topology, run_dir, resume, job_key, .. } = &self.order;
+        let Order { work, run_dir, resume, job_key, .. } = &self.order;
         let assignment = |index: usize| Assignment {
             index: u32::try_from(index).unwrap_or(u32::MAX),
             hosts: hosts.clone(),
-            topology: topology.clone(),
+            work: work.clone(),
             run_dir: run_dir.clone().filter(|_| index == 0),
             resume: *resume,
             job_key: *job_key,

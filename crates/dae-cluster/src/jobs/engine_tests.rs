@@ -8,7 +8,7 @@ const GRACE: Duration = Duration::from_secs(10);
 fn engine(nodes: usize, now: Instant) -> Engine {
     let order = Order {
         nodes: (1..=nodes).map(|i| format!("n{i}")).collect(),
-        topology: "t".into(),
+        work: Work::Train("t".into()),
         run_dir: Some("/run".into()),
         resume: false,
         job_key: JobKey([7; 32]),

@@ -24,8 +24,6 @@ const REMEMBERED: usize = 32;
 const ENDED_LOGS: usize = 16 << 20;
 /// Bytes of any log that are kept, however many came after it.
 const LEAST_LOG: usize = 64 << 10;
-/// The longest topology, in bytes: it travels with the assignment.
-const TOPOLOGY: usize = 32 << 10;
 /// The longest path, in bytes: the kernel's bound.
 const PATH: usize = 4096;
 /// Names of nodes in a demand at most.
@@ -84,12 +82,7 @@ impl NodeActor {
         if self.jobs.leaving {
             return Err(format!("{} is leaving the cluster", self.me.name));
         }
-        if run.topology.len() > TOPOLOGY {
-            return Err(format!(
-                "the topology has {} bytes; over several nodes it may have {TOPOLOGY}",
-                run.topology.len()
-            ));
-        }
+        run.work.check()?;
         if !run.host.is_absolute() {
             return Err(format!("the host program {} is not an absolute path", run.host.display()));
         }
@@ -124,7 +117,7 @@ impl NodeActor {
         let job = self.new_id(&run.name, &secret()?);
         let order = Order {
             nodes: placed.clone(),
-            topology: run.topology,
+            work: run.work,
             run_dir: run.run_dir,
             resume: run.resume,
             job_key: JobKey(secret()?),
@@ -298,6 +291,7 @@ fn random() -> std::io::Result<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Work;
 
     #[test]
     fn the_logs_of_ended_jobs_are_bounded_together_and_the_latest_keep_most() {
@@ -306,7 +300,7 @@ mod tests {
             let now = start + Duration::from_secs(number);
             let order = Order {
                 nodes: vec!["n1".into()],
-                topology: String::new(),
+                work: Work::Train(String::new()),
                 run_dir: None,
                 resume: false,
                 job_key: JobKey([0; 32]),

@@ -111,6 +111,7 @@ fn list<T: DeserializeOwned>(name: &str, part: Option<Vec<u8>>) -> Result<Vec<T>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::Work;
     use crate::protocol::hosts::{Assignment, HostSpot, JobKey};
     use crate::protocol::jobs::{JobNews, JobRow, JobState, LogLine};
 
@@ -141,7 +142,7 @@ mod tests {
         let assignment = Assignment {
             index: 999,
             hosts: nodes.iter().map(spot).collect(),
-            topology: "t".repeat(32 << 10),
+            work: Work::Train("t".repeat(32 << 10)),
             run_dir: Some("p".repeat(4096).into()),
             resume: true,
             job_key: JobKey([255; 32]),

@@ -6,6 +6,7 @@
 //! every host of the job has enlisted: an [`Assignment`], or why there is none. A host whose link to its daemon ends
 //! exits at once.
 
+use super::Work;
 use crate::logs::cause;
 use dae_actor::{Message, Reply};
 use serde::{Deserialize, Serialize};
@@ -67,8 +68,8 @@ pub struct Assignment {
     pub index: u32,
     /// All hosts of the job, in the order of their ranks.
     pub hosts: Vec<HostSpot>,
-    /// The resolved topology, TOML.
-    pub topology: String,
+    /// What all of them do.
+    pub work: Work,
     /// Where index 0 writes checkpoints and logs; the others write none. `None` where the user gave none.
     pub run_dir: Option<PathBuf>,
     /// Whether to go on from the newest checkpoint in the run's folder.

@@ -1,5 +1,6 @@
 //! What a client asks of its daemon about jobs, and what daemons say to each other about them.
 
+use super::Work;
 use super::hosts::{ActorLine, Assignment, Enlist, Outcome, Progress};
 use dae_actor::{Message, Reply};
 use serde::{Deserialize, Serialize};
@@ -25,8 +26,8 @@ pub struct Demand {
 pub struct RunJob {
     /// Its name; the job's id begins with it.
     pub name: String,
-    /// The resolved topology, TOML.
-    pub topology: String,
+    /// What its hosts do.
+    pub work: Work,
     /// What it needs.
     pub demand: Demand,
     /// The absolute path of the host program, the same on every node.

@@ -3,6 +3,7 @@
 use crate::rig::{Rig, eventually, follow, train};
 use dae_actor::System;
 use dae_cluster::client::JobError;
+use dae_cluster::protocol::Work;
 use dae_cluster::protocol::hosts::Outcome;
 use dae_cluster::protocol::jobs::{JobState, RunJob};
 
@@ -29,9 +30,9 @@ fn a_demand_that_cannot_be_met_is_refused_at_once_with_the_arithmetic() {
         run.demand = rig.job(1, "").demand;
         run.demand.workers_per_node = 100_000;
         assert!(refused(run.clone()).await.contains("100000 cores free"));
-        run.topology = "x".repeat(100_000);
+        run.work = Work::Train("x".repeat(100_000));
         assert!(matches!(client.run(run.clone()).await, Err(JobError::Ask(_) | JobError::Refused(_))));
-        run.topology.clear();
+        run.work = Work::Train(String::new());
         run.host = "relative".into();
         assert!(refused(run).await.contains("not an absolute path"));
         assert_eq!(client.jobs().await.unwrap().jobs, []);

@@ -6,7 +6,7 @@ use dae_cluster::client::Client;
 use dae_cluster::daemon::{Daemon, Settings};
 use dae_cluster::protocol::hosts::{Outcome, Progress};
 use dae_cluster::protocol::jobs::{Demand, JobState, LogLine, RunJob};
-use dae_cluster::protocol::{NodeInfo, NodeState};
+use dae_cluster::protocol::{NodeInfo, NodeState, Work};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -68,7 +68,7 @@ impl Rig {
     pub fn job(&self, nodes: u32, words: &str) -> RunJob {
         RunJob {
             name: "fake".into(),
-            topology: words.into(),
+            work: Work::Train(words.into()),
             demand: Demand { nodes, workers_per_node: 1, threads_per_worker: 1, only: Vec::new() },
             host: fake_host(),
             run_dir: Some("/runs/fake".into()),

@@ -1,7 +1,8 @@
 //! Each node moves its own part of the parameters, and has the optimizer's state of that part alone.
 //!
-//! The first stage of ZeRO (Rajbhandari et al. 2020). As many bytes travel as for the gradient alone: its sums go to who
-//! needs them, and parameters go where the rest of the sums would have gone.
+//! The first stage of ZeRO (Rajbhandari et al. 2020), as far as work goes: there is room for the state of all on each node.
+//! Sums go to who needs them, and parameters go where the rest of the sums would have gone; by `Direct` and `Ring` as
+//! many bytes as a sum for all.
 
 use super::{Across, Way, tag};
 use crate::arena::{Scalar, cut};

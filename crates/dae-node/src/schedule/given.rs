@@ -6,6 +6,7 @@ use dae_train::exit::Exit;
 use dae_train::topology::Topology;
 use serde::Deserialize;
 
+use super::measured::Measured;
 use super::{Source, source};
 use crate::exit::Failure;
 use crate::schedule_args::FiguresArgs;
@@ -34,8 +35,11 @@ impl Given {
                 .map_err(|why| Failure::new(Exit::Invalid, miette::miette!("{argument}: {why}")))?,
             None => Beside::default(),
         };
-        let (facts, supposed) = beside.facts(args);
-        Ok(Self { schedule, facts, figures: figures(args), supposed })
+        let (facts, mut supposed) = beside.facts(args);
+        let measured = Measured::read(&args.measured)?;
+        supposed.extend(measured.other_model(&facts));
+        let figures = figures(args, &measured, facts.batch);
+        Ok(Self { schedule, facts, figures, supposed })
     }
 
     /// What each of its words costs.
@@ -59,9 +63,20 @@ pub fn notes(supposed: &[String]) -> String {
     supposed.iter().map(|what| format!("supposed    {what}\n")).collect()
 }
 
-fn figures(args: &FiguresArgs) -> Figures {
-    let compute_s = args.compute_ms / 1e3;
-    Figures { compute_s, straggler: args.straggler, ..Figures::default() }.over(args.link)
+/// What was said goes before what was measured, and that before what is usual.
+fn figures(args: &FiguresArgs, measured: &Measured, batch: u64) -> Figures {
+    let usual = Figures::default();
+    let said_s = args.compute_ms.map(|ms| ms / 1e3);
+    let figures = Figures {
+        compute_s: said_s.or_else(|| measured.compute_s(batch)).unwrap_or(usual.compute_s),
+        memory_bytes_per_s: measured.memory_bytes_per_s.unwrap_or(usual.memory_bytes_per_s),
+        straggler: args.straggler,
+        ..usual
+    };
+    match args.link.or(measured.link) {
+        Some(link) => figures.over(link),
+        None => figures,
+    }
 }
 
 /// What a topology says beside its schedule.
@@ -154,7 +169,7 @@ mod tests {
     #[test]
     fn options_are_read_or_refused() {
         let args = args(&["--link", "1ms,1e6", "--straggler", "p:0.125,4", "--compute-ms", "3"]);
-        assert_eq!((args.link.latency_s, args.compute_ms), (1e-3, 3.0));
+        assert_eq!((args.link.map(|link| link.latency_s), args.compute_ms), (Some(1e-3), Some(3.0)));
         for wrong in [["--link", "ethernet"], ["--straggler", "p:2,4"], ["--nodes", "-1"], ["--batch", "x"]] {
             let words = ["dae-node", "schedule", "cost", "step adam"].iter().chain(&wrong);
             assert_eq!(Cli::try_parse_from(words).expect_err("refused").exit_code(), 2);

@@ -114,7 +114,7 @@ fn split_s(
 }
 
 /// Reads and writes of each parameter, in numbers: gradient, parameter and state in, parameter and state out.
-pub(crate) fn passes(optimizer: &Optimizer) -> f64 {
+pub fn passes(optimizer: &Optimizer) -> f64 {
     3.0 + 2.0 * states(optimizer)
 }
 

@@ -53,6 +53,7 @@ mod straggler;
 pub use collective::{AllReduce, Chosen};
 pub use facts::Facts;
 pub use figures::{Figures, Links};
+pub use gradient::passes;
 pub use layout::Placed;
 pub use ledger::Traffic;
 pub use link::Link;

@@ -9,5 +9,5 @@ mod line;
 mod meeting;
 mod peers;
 
-pub(crate) use meeting::Meeting;
+pub(crate) use meeting::{Links, Meeting};
 pub(crate) use peers::LinkPeers;

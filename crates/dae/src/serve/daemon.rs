@@ -136,7 +136,11 @@ impl Daemon {
     pub(super) fn progress(&self, board: &Board, total: u64, speed: &mut Speed) {
         let now = board.read();
         let samples_per_s = speed.of(now.samples);
-        let progress = Progress { step: now.step, total, loss: now.loss, samples_per_s };
+        self.tell(Progress { step: now.step, total, loss: now.loss, samples_per_s });
+    }
+
+    /// Tells the daemon that it is so far.
+    pub(super) fn tell(&self, progress: Progress) {
         // One that is not taken is made up for by the next.
         let _ = self.node.tell(HostProgress { job: self.job.clone(), progress });
     }

@@ -1,7 +1,6 @@
 //! What is trained here, with the other hosts of the job.
 
-use super::{Daemon, Fault};
-use crate::across::{LinkPeers, Meeting};
+use super::{Daemon, Fault, Place};
 use crate::exit::Failure;
 use crate::host::Host;
 use crate::prepare::{Prepared, prepare};
@@ -9,23 +8,17 @@ use crate::progress::Speed;
 use crate::signals::Interrupted;
 use crate::{place, training};
 use dae_actor::{Peer, System};
-use dae_cluster::protocol::BulkPlace;
 use dae_cluster::protocol::hosts::{Assignment, HostSpot, Outcome};
 use dae_collective::Peers;
-use dae_net::{Address, Cluster, Endpoint, Identity, Link, Listener, Parts};
+use dae_net::Link;
 use dae_train::actors::Ended;
 use dae_train::job::{Across, Connect, Job, JobError, Report};
 use dae_train::run_folder::RunFolder;
 use dae_train::topology::{Plan, Topology};
 use indicatif::ProgressBar;
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
-
-/// How long hosts that have all been started may take to meet.
-const MEET: Duration = Duration::from_secs(60);
 
 /// A part of a job, ready to train.
 pub(super) struct Part {
@@ -38,36 +31,20 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// This host's part, from enlisting to its end.
-    pub(super) async fn of(host: &Host, daemon: &Daemon, system: &mut System) -> Result<Outcome, Fault> {
-        let part = tokio::select! {
-            part = Self::begin(host, daemon) => part?,
-            why = daemon.stopped() => return Ok(Outcome::Stopped { why }),
-        };
-        part.train(host, daemon, system).await
-    }
-
-    /// Enlists, meets the other hosts, opens data and model, and agrees with the others on where to begin.
-    async fn begin(host: &Host, daemon: &Daemon) -> Result<Self, Fault> {
-        let identity = Arc::new(Identity::generate().map_err(Failure::failed)?);
-        let (mut listener, reached_at) = listen().await?;
-        let assignment = daemon.enlist(identity.id(), reached_at).await?;
-        let Assignment { index, hosts, topology, run_dir, resume, job_key } = assignment;
-        let me = index as usize;
-        let plan = plan(host, &topology)?;
+    /// Meets the other hosts, opens data and model, and agrees with the others on where to begin.
+    pub(super) async fn begin(host: &Host, mut place: Place, topology: &str) -> Result<Self, Fault> {
+        let plan = plan(host, topology)?;
+        let (me, names) = (place.me(), place.names());
         // The actors of a join with children on other nodes have a link beside those for sums.
-        let lanes = plan.linked_workers() + usize::from(plan.apart());
-        let endpoint = Endpoint::new(identity, Cluster::job(job_key.0));
-        let met = Meeting::new(&hosts, me, lanes, endpoint).all(&mut listener, MEET).await;
+        let mut links = place.meet(plan.linked_workers() + usize::from(plan.apart())).await?;
         let stall = Duration::from_secs(plan.topology().job.stall_timeout_s);
         // All hosts have the job's topology from its home, so all do alike.
-        let how = if plan.topology().placement.bulk == "plain" { Parts::Plain } else { Parts::Sealed };
-        let names: Vec<_> = hosts.iter().map(|spot| spot.node.clone()).collect();
-        let mut links = met.map_err(Failure::failed)?;
+        let plain = plan.topology().placement.bulk == "plain";
         let for_actors = if plan.apart() { links.pop() } else { None };
         let connect = for_actors.map(|links| connect(me, links));
-        let peers = links.into_iter().map(|links| LinkPeers::new(me, &names, links, (stall, how)));
+        let peers = links.into_iter().map(|links| place.peers(links, stall, plain));
         let mut peers = peers.collect::<Result<Vec<_>, _>>().map_err(Failure::failed)?;
+        let Assignment { hosts, run_dir, resume, .. } = place.assignment;
         let opened = open(host, plan, (me == 0).then_some((run_dir, resume)));
         // The others wait for this one, and hear why it does not come.
         let (prepared, folder) =
@@ -79,7 +56,13 @@ impl Part {
         Ok(Self { prepared, job, folder, hosts, resume })
     }
 
-    async fn train(self, host: &Host, daemon: &Daemon, system: &mut System) -> Result<Outcome, Fault> {
+    /// Trains to its end.
+    pub(super) async fn train(
+        self,
+        host: &Host,
+        daemon: &Daemon,
+        system: &mut System,
+    ) -> Result<Outcome, Fault> {
         let Self { prepared, job, folder, hosts, resume } = self;
         if let Some(folder) = &folder {
             training::open(&prepared, &job, folder, resume)?;
@@ -118,16 +101,6 @@ fn ended(report: Report, hosts: &[HostSpot], asked: bool) -> Result<Outcome, Fau
         Ended::Stopped(_) => Ok(Outcome::Done),
         Ended::Failed(cause) => Err(Fault::felt(Failure::failed(cause), report.lost.as_deref(), hosts)),
     }
-}
-
-/// Listens for the other hosts as widely as the daemon does, and says at which addresses they reach it.
-async fn listen() -> Result<(Listener, Vec<SocketAddr>), Failure> {
-    let place = BulkPlace::from_env().map_err(Failure::failed)?;
-    let at = Address::Tcp((place.bind, 0).into());
-    let listener = Listener::bind(&at).await.map_err(Failure::failed)?;
-    let bound = listener.address().socket_addr();
-    let port = bound.ok_or_else(|| Failure::failed("the listener has no address"))?.port();
-    Ok((listener, place.reached_at(port)))
 }
 
 fn plan(host: &Host, topology: &str) -> Result<Plan, Failure> {

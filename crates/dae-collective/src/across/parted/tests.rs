@@ -150,7 +150,10 @@ proptest! {
         nodes in 2usize..6, len in 0usize..400, which in 0..Algorithm::ALL.len(),
     ) {
         let world = World { nodes, ranks: 1, len, exact: true };
-        prop_assert!(world.train(None)[0] == world.train(Some(Algorithm::ALL[which]))[0]);
+        let (whole, parted) = (world.train(None), world.train(Some(Algorithm::ALL[which])));
+        prop_assert!(whole[0] == parted[0]);
+        let params = |seen: &Seen| seen.1.as_ref().map(|last| last.0.clone());
+        prop_assert!(parted.iter().all(|seen| params(seen) == params(&whole[0])));
     }
 }
 
