@@ -263,6 +263,18 @@ fn pipelines_have_bubbles() {
 }
 
 #[test]
+fn workers_of_one_node_have_its_state_once_whether_it_is_cut_or_not() {
+    for folds in ["split 8 @node", "split 2 @node | split 3 @cluster"] {
+        let nodes = if folds.contains("cluster") { 3.0 } else { 1.0 };
+        let [whole, cut] = [0, 1].map(|zero| {
+            of(&format!("{folds} | step adam zero={zero}"), &model(), &Figures::default()).memory.node_bytes
+        });
+        let state = 2.0 * 4.0 * model().params as f64;
+        assert!(near(whole - cut, state - state / nodes), "{folds}: {whole} {cut}");
+    }
+}
+
+#[test]
 fn memory_is_cut_by_zero() {
     let of =
         |zero: u8| of(&format!("split 8 @cluster | step adam zero={zero}"), &model(), &Figures::default());

@@ -52,7 +52,7 @@ pub(crate) fn memory(word: &Word, facts: &Facts, layout: &Layout) -> Memory {
     let activation_bytes = activations(word, facts);
     let exchange_bytes = 4.0 * part * exchanged(word);
     let worker_bytes = params_bytes + gradient_bytes + optimizer_bytes + activation_bytes + exchange_bytes;
-    // On a machine, replicas of a split share parameters and state.
+    // On a machine, replicas of a split share parameters and state; where these are cut each has a part of them.
     let on_node: u32 = layout
         .levels
         .iter()
@@ -61,7 +61,9 @@ pub(crate) fn memory(word: &Word, facts: &Facts, layout: &Layout) -> Memory {
         .product();
     let workers = f64::from(layout.workers_per_node);
     let copies = workers / f64::from(on_node);
-    let node_bytes = copies * (params_bytes + optimizer_bytes)
+    let held = |level: u8| if word.step().zero >= level { workers } else { copies };
+    let node_bytes = held(3) * params_bytes
+        + held(1) * optimizer_bytes
         + workers * (gradient_bytes + activation_bytes + exchange_bytes);
     let centre_bytes = word.model().iter().map(|item| centre(item, params)).fold(0.0, f64::max);
     Memory {
